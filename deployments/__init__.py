@@ -1,0 +1,1 @@
+"""Where and when it runs: deployments, suites and the demo material."""

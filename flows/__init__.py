@@ -1,0 +1,1 @@
+"""What runs: one flow a module, and the command line."""

@@ -1,6 +1,7 @@
 """What ``aggregate`` hands to ``publish``: every number of the report, as records.
 
-``metrics.json`` is the JSON of ``Results``. No number is here without the n it rests on; undefined is ``value=None`` with a reason.
+``metrics.json`` is the JSON of ``Results``. No number is here without the n it rests on; undefined is
+``value=None`` with a reason.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ class Estimate(Record):
 
 
 ROBUST_METRICS: tuple[str, ...] = (
-    "mad", "drift_sd", "icc_a1", "spr", "discriminability", "human_mae", "human_spearman",
+    "mad",
+    "drift_sd",
+    "icc_a1",
+    "spr",
+    "discriminability",
+    "human_mae",
+    "human_spearman",
 )
 
 

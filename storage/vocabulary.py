@@ -1,6 +1,7 @@
 """The words of the field that several stages share: conditions, outcomes, rating scales.
 
-Names only. How a condition is produced is the rewrite stage's matter, how an outcome comes about is the models workshop's.
+Names only. How a condition is produced is the rewrite stage's matter, how an outcome comes about is the
+models workshop's.
 """
 
 from __future__ import annotations
@@ -59,8 +60,15 @@ class Outcome(StrEnum):
 
 
 TRANSIENT: frozenset[Outcome] = frozenset(
-    {Outcome.rate_limited, Outcome.quota_gone, Outcome.provider_error, Outcome.timed_out, Outcome.unauthorised,
-     Outcome.over_budget, Outcome.cancelled}
+    {
+        Outcome.rate_limited,
+        Outcome.quota_gone,
+        Outcome.provider_error,
+        Outcome.timed_out,
+        Outcome.unauthorised,
+        Outcome.over_budget,
+        Outcome.cancelled,
+    }
 )
 """Asked again by the next run without being told to; the others are asked again only by ``evenhand retry``."""
 

@@ -1,0 +1,1 @@
+"""A source (folder, archive, PDF) becomes a family with a compiled original."""

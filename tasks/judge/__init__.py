@@ -1,0 +1,1 @@
+"""A version and a configuration become calls and a judgement."""

@@ -1,0 +1,1 @@
+"""Workshop: what a LaTeX project is (files, spans, masks, compile)."""

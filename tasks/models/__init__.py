@@ -1,0 +1,1 @@
+"""Workshop: how a model is asked (endpoints, limiter, outcomes, phantoms, the embedded model)."""

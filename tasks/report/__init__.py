@@ -1,0 +1,1 @@
+"""Numbers become one HTML page, exports and artifacts."""

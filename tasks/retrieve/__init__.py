@@ -1,0 +1,1 @@
+"""An idea becomes a ranked list of related works."""

@@ -1,0 +1,1 @@
+"""A family becomes checked, compiled versions in other words."""

@@ -1,6 +1,7 @@
 """What a run has done so far, for whoever looks: the terminal's bars, a JSON line, a Prefect progress artifact.
 
-Stage flows write to the board of their process; they know nothing of terminals. Drawing belongs to ``commands/console.py``.
+Stage flows write to the board of their process; they know nothing of terminals. Drawing belongs to
+``commands/console.py``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The commands of ``evenhand``, one module a command; ``flows.cli`` puts them together."""

@@ -1,0 +1,249 @@
+"""What a benchmark run consists of: the suite's schema, and how a YAML file becomes one.
+
+Every wrong field is a ``SuiteError`` that names the file and the dotted path of the field. What the parts mean belongs to
+the stages (``ProducerSpec``, ``EndpointSpec``, ``Configuration``); secrets are never in a suite, only names of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from storage.errors import SuiteError
+from storage.keys import canonical_json, content_hash
+from storage.records import Record
+from storage.vocabulary import CONDITION_NAMES, NULL_ARM
+from tasks.judge.protocols import Configuration
+from tasks.models.endpoints import EndpointSpec
+from tasks.rewrite.spec import ProducerSpec
+
+SHIPPED = Path(__file__).resolve().parent.parent / "deployments" / "suites"
+
+
+class Sample(Record):
+    """Stratified sampling by human score: edges of half-open strata (the last is closed) and how many from each."""
+
+    strata: tuple[float, ...] = Field(min_length=2)
+    per_stratum: int = Field(ge=1)
+
+
+class FamiliesSpec(Record):
+    """Where the items come from."""
+
+    source: Literal["folder", "arxiv", "openreview", "release", "jsonl"]
+    path: str
+    """Folder or file, relative to the suite's file."""
+    human_scores: str | None = None
+    """CSV with ``family,score``, relative to the suite's file."""
+    sample: Sample | None = None
+
+
+class RewriteSpec(Record):
+    """Which versions are made, and by whom."""
+
+    conditions: Literal["all"] | tuple[str, ...] = "all"
+    null_arm: tuple[str, ...] = ()
+    """Of ``null_repeat``, ``null_recompile``, ``null_paraphrase``."""
+    producers: tuple[ProducerSpec, ...] = ()
+    captions: bool = True
+
+    @field_validator("conditions")
+    @classmethod
+    def _known(cls, value: Literal["all"] | tuple[str, ...]) -> Literal["all"] | tuple[str, ...]:
+        unknown = [name for name in value if name not in CONDITION_NAMES] if value != "all" else []
+        if unknown:
+            raise ValueError(f"unknown condition {unknown[0]!r}; known are {', '.join(CONDITION_NAMES)}")
+        return value
+
+    @field_validator("null_arm")
+    @classmethod
+    def _known_null(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in value if name not in NULL_ARM]:
+            raise ValueError(f"unknown null arm {unknown[0]!r}; known are {', '.join(NULL_ARM)}")
+        return value
+
+    @field_validator("producers")
+    @classmethod
+    def _distinct(cls, value: tuple[ProducerSpec, ...]) -> tuple[ProducerSpec, ...]:
+        names = [producer.name for producer in value]
+        if doubled := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"two producers are named {min(doubled)!r}")
+        return value
+
+    def names(self) -> tuple[str, ...]:
+        """The conditions in their order, the null arm last."""
+        return (CONDITION_NAMES if self.conditions == "all" else self.conditions) + self.null_arm
+
+
+class MatrixRow(Record):
+    """Shorthand: every model under every protocol."""
+
+    endpoint: str
+    models: tuple[str, ...] = Field(min_length=1)
+    protocols: tuple[str, ...] = Field(min_length=1)
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: str = "{model}/{protocol}"
+
+
+class JudgeSpec(Record):
+    """Who judges, and how."""
+
+    endpoints: dict[str, EndpointSpec] = Field(default_factory=dict)
+    configurations: tuple[Configuration, ...] = ()
+    matrix: tuple[MatrixRow, ...] = ()
+    repeats: int = Field(default=1, ge=1)
+    families_per_shard: int = Field(default=20, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("endpoints"), dict):
+            endpoints = {
+                name: {**spec, "name": name} if isinstance(spec, dict) else spec
+                for name, spec in data["endpoints"].items()
+            }
+            return {**data, "endpoints": endpoints}
+        return data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> JudgeSpec:
+        names = [configuration.name for configuration in self.all_configurations()]
+        if doubled := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"two configurations are named {min(doubled)!r}")
+        for configuration in self.all_configurations():
+            if configuration.endpoint not in self.endpoints:
+                known = ", ".join(sorted(self.endpoints)) or "none"
+                raise ValueError(
+                    f"configuration {configuration.name!r} names endpoint {configuration.endpoint!r}; known are {known}"
+                )
+        return self
+
+    def all_configurations(self) -> tuple[Configuration, ...]:
+        """The written configurations, then those of the matrix."""
+        made = [
+            Configuration(
+                name=row.name.format(endpoint=row.endpoint, model=model, protocol=protocol),
+                endpoint=row.endpoint,
+                model=model,
+                protocol=protocol,
+                parameters=row.parameters,
+            )
+            for row in self.matrix
+            for model in row.models
+            for protocol in row.protocols
+        ]
+        return (*self.configurations, *made)
+
+
+class BudgetSpec(Record):
+    """The hard stop of a run."""
+
+    usd: float | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+
+
+class Suite(Record):
+    """One benchmark run, as its YAML file says."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    title: str = ""
+    benchmark: Literal["robust_review", "sci_style", "judge_bias"]
+    seed: int = 42
+    draws: int = Field(default=5000, ge=100)
+    families: FamiliesSpec
+    rewrite: RewriteSpec = RewriteSpec()
+    judge: JudgeSpec = JudgeSpec()
+    budget: BudgetSpec = BudgetSpec()
+    folder: str = "."
+    """Absolute folder of the suite's file: other paths are relative to it."""
+
+    def path(self, relative: str) -> Path:
+        """A path of the suite, made absolute."""
+        return (Path(self.folder) / relative).resolve()
+
+    def hash(self) -> str:
+        """Content hash of the suite without the place it lies in."""
+        return content_hash(canonical_json(self.model_dump(mode="json", exclude={"folder"})))
+
+
+def _where(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the suite"
+    if first["type"] == "extra_forbidden":
+        return f"{place}: unknown field"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _set(tree: dict[str, Any], assignment: str) -> None:
+    dotted, equals, text = assignment.partition("=")
+    if not equals or not dotted:
+        raise SuiteError(f"--set {assignment!r}: write it as a.b=value")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SuiteError(f"--set {dotted}: {text!r} is not a YAML value") from error
+    node: Any = tree
+    *parents, last = dotted.split(".")
+    for part in parents:
+        if isinstance(node, list):
+            node = _item(node, part, dotted)
+            continue
+        node = node.setdefault(part, {})
+        if not isinstance(node, dict | list):
+            raise SuiteError(f"--set {dotted}: {part} is not a group of fields")
+    if isinstance(node, list):
+        _item(node, last, dotted)
+        node[int(last)] = value
+    else:
+        node[last] = value
+
+
+def _item(node: list[Any], part: str, dotted: str) -> Any:
+    if not part.isdigit() or int(part) >= len(node):
+        raise SuiteError(f"--set {dotted}: {part!r} is not a place in a list of {len(node)}")
+    return node[int(part)]
+
+
+def find_suite(name: str) -> Path:
+    """The file of a suite: a path, or the name of a shipped one.
+
+    Raises:
+        SuiteError: when there is neither; says which are shipped.
+    """
+    given = Path(name).expanduser()
+    for candidate in (given, SHIPPED / f"{name}.yaml"):
+        if candidate.is_file():
+            return candidate.resolve()
+    shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+    raise SuiteError(f"no suite {name!r}: give a YAML file, or one of {shipped}")
+
+
+def load_suite(name: str, assignments: Sequence[str] = ()) -> Suite:
+    """Read and check a suite.
+
+    Args:
+        name: a path, or the name of a shipped suite.
+        assignments: ``a.b=value`` overrides by dotted path.
+
+    Raises:
+        SuiteError: one line that names the file and the field.
+    """
+    path = find_suite(name)
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise SuiteError(f"{path}: not a readable YAML file: {reason}") from error
+    if not isinstance(tree, dict):
+        raise SuiteError(f"{path}: a suite is a group of named fields")
+    for assignment in assignments:
+        _set(tree, assignment)
+    tree["folder"] = str(path.parent)
+    try:
+        return Suite.model_validate(tree)
+    except ValidationError as error:
+        raise SuiteError(f"{path}: {_where(error)}") from error

@@ -23,6 +23,7 @@ from rich.table import Table
 from flows.progress import BOARD, Spent, StageProgress
 
 CONSOLE = Console(stderr=True, highlight=False)
+OUT = Console(highlight=False)
 BAR_CELLS = 24
 PLAIN_INTERVAL_S = 10.0
 

@@ -1,0 +1,218 @@
+"""One table applied to one text: which matches fire, what is said, and what is set before a sentence.
+
+The same text, table and dice give the same result on every machine. Here belongs the walk over a text; which tables make up a
+condition is ``conditions.py``'s matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from tasks.rewrite.rules.language import (
+    WORD,
+    Prose,
+    Span,
+    article_before,
+    capitalised,
+    lowered,
+    mend_articles,
+)
+from tasks.rewrite.rules.notation import Rule
+from tasks.rewrite.rules.table import Opener, Table, known_openers
+
+_WORD_BEFORE: Final = re.compile(r"(?:^|[\s(\[“\"`])([A-Za-z]+(?:-[a-z]+)*)\s+\Z")
+_SLOT: Final = re.compile(r"\{(\d+)\}")
+_SPACES: Final = re.compile(r" {2,}")
+_SAFE_START: Final = re.compile(
+    r"(?:The|This|These|Those|We|Our|It|Each|All|Both|There|Such|Many|Several|Every|Any|Its|Their|They|Some|No|Another|Most(?! \w+ly)"
+    r"|An|A(?=\s+[a-z]{4,})|When|If|For|In|With|At|To|On|Under|Across|Because|While|By|From|Within|Once|After|Without|Where|Here"
+    r"|Results|Experiments|Measurements|Values|Models|Methods|Users|Systems|Errors|Training|Performance|Accuracy|Data|Samples|Tests"
+    r"|Tasks|Queries|Requests|Signals|Parameters|Layers|Columns|Rows|Different|Further|Only|More|Other|Recent)(?=\s)"
+)
+_OWN_OPENING: Final = re.compile(r"(?:\S+\s+){0,2}\S+,")
+"""A sentence that already begins with a short introduction takes no other."""
+_FINITE: Final = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|may|might|does|do|did|shows?|uses?|gives?|makes?|provides?"
+    r"|allows?|requires?|remains?|follows?|supports?|yields?|improves?|reduces?|achieves?|performs?|describes?|defines?|presents?"
+    r"|introduces?|proposes?|becomes?|holds?|depends?|produces?|contains?|includes?|enables?|needs?|takes?|keeps?|means?"
+    r"|We\s+\w+|we\s+\w+)\b"
+)
+_THANKS: Final = re.compile(r"\b(?:thank|acknowledge|grateful|gratefully|funded|supported by)\b")
+_HAS_NUMBER: Final = re.compile(r"⟦\d+⟧|\d")
+_LETTERS: Final = re.compile(r"[A-Za-z]{2,}")
+SHORTEST_OPENED: Final = 7
+"""Words a sentence needs before something is set in front of it."""
+SENTENCES_PER_OPENER: Final = 4
+
+
+class Fired(NamedTuple):
+    """A rule that fired: where, what it mends, and what it says instead."""
+
+    start: int
+    end: int
+    kind: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dice:
+    """Choices that depend on the seed and on what is chosen for, and on nothing else."""
+
+    seed: int
+    salt: str
+
+    def roll(self, *what: object) -> int:
+        """A number of 32 bits."""
+        return crc32(f"{self.seed}|{self.salt}|{'|'.join(map(str, what))}".encode())
+
+    def habit(self, options: int, rule: int, roll: int) -> int:
+        """Which of several alternatives: mostly the one that this producer prefers, now and then another."""
+        preferred = self.roll("habit", rule) // 7 % options
+        return preferred if roll // 1009 % 3 else (preferred + 1 + roll // 31 % max(1, options - 1)) % options
+
+
+def _said(rule: Rule, match: re.Match[str], alternative: str, *, opens: bool) -> str | None:
+    """What stands in the place of a match, or None where it would not fit."""
+    source = match[0]
+    def fill(slot: re.Match[str]) -> str:
+        number = int(slot[1])
+        word = match[number] or ""
+        return lowered(word) if number == 1 and opens else word
+    new = _SPACES.sub(" ", mend_articles(_SLOT.sub(fill, alternative))).strip()
+    if "\n" in source and "\n" not in new:
+        gap = new.rfind(" ")
+        if gap < 0:
+            return None
+        broken = re.search(r"[ \t]*\n[ \t]*", source)
+        new = new[:gap] + (broken[0] if broken else " ") + new[gap + 1:]
+    new = capitalised(new) if opens and source[:1].isupper() else new
+    return None if new == source else new
+
+
+def _word_before(text: str, start: int) -> str:
+    """The word before, in small letters; ``#`` for a mask or a number, nothing after other characters."""
+    found = _WORD_BEFORE.search(text, max(0, start - 40), start)
+    if found:
+        return found[1].lower()
+    tail = text[max(0, start - 10):start].rstrip()
+    return "#" if tail and (tail[-1] in "⟧%" or tail[-1].isdigit()) else ""
+
+
+def _fits(rule: Rule, prose: Prose, start: int) -> bool:
+    if rule.not_after or rule.only_after:
+        before = _word_before(prose.text, start)
+        if before in rule.not_after or (rule.only_after and before not in rule.only_after):
+            return False
+        if "*ly" in rule.not_after and before.endswith("ly"):
+            return False
+    if rule.after_comma and not prose.text[max(0, start - 3):start].rstrip().endswith(","):
+        return False
+    return not rule.at_sentence_start or prose.opens_sentence(start)
+
+
+def fire(table: Table, text: str, dice: Dice) -> Iterator[Fired]:
+    """The rules that fire on a text, in order and without overlap."""
+    prose = Prose(text)
+    index = table.index
+    threshold = int(table.rate * 1000)
+    done = 0
+    occurrence = crc32(text.encode("utf-8", "surrogatepass"))
+    for word in WORD.finditer(text):
+        rules = index.get(word[0])
+        if rules is None or word.start() < done:
+            continue
+        start = word.start()
+        opens = word[0][0].isupper()
+        if opens and not prose.opens_sentence(start):
+            continue
+        for rule in rules:
+            match = rule.pattern.match(text, start)
+            if match is None or not _fits(rule, prose, start) or not prose.free(start, match.end()):
+                continue
+            roll = dice.roll(rule.id, occurrence, start)
+            if roll // 17 % 1000 >= threshold:
+                continue
+            choice = dice.habit(len(rule.alternatives), rule.id, roll)
+            new = _said(rule, match, rule.alternatives[choice], opens=opens)
+            if new is not None:
+                yield Fired(start, match.end(), rule.kind, new)
+                done = match.end()
+                break
+
+
+def substitute(text: str, fired: Iterator[Fired]) -> str:
+    """The text with what fired said in its places, the articles before them mended."""
+    parts: list[str] = []
+    at = 0
+    for change in fired:
+        before = text[at:change.start]
+        parts.append(article_before(before, change.said) if change.said[:1].isalpha() else before)
+        parts.append(change.said)
+        at = change.end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _openable(prose: Prose, span: Span) -> bool:
+    text = prose.text
+    sentence = text[span.start:span.end]
+    return (
+        sentence.endswith(".")
+        and _SAFE_START.match(sentence) is not None
+        and _OWN_OPENING.match(sentence) is None
+        and known_openers().match(sentence) is None
+        and len(_LETTERS.findall(sentence)) >= SHORTEST_OPENED
+        and _FINITE.search(sentence) is not None
+        and _THANKS.search(sentence) is None
+        and not prose.quoted(span.start)
+        and (span.start == 0 or text[span.start - 1].isspace())
+    )
+
+
+def _opener_for(table: Table, sentence: str) -> tuple[int, Opener] | None:
+    for rank, opener in enumerate(table.openers):
+        if opener.with_number and not _HAS_NUMBER.search(sentence):
+            continue
+        if opener.start is None or opener.start.match(sentence):
+            return rank, opener
+    return None
+
+
+def open_sentences(table: Table, text: str, dice: Dice, *, eager: bool = False) -> str:
+    """The text with openers before a few of its sentences: the ones a table knows best first.
+
+    Args:
+        table: whose openers.
+        text: the text.
+        dice: for the choices.
+        eager: open twice as readily, because nothing else has changed.
+    """
+    if not table.openers:
+        return text
+    prose = Prose(text)
+    spans = list(prose.sentences())
+    wanted: list[tuple[int, int, Span, Opener]] = []
+    for span in spans:
+        if not _openable(prose, span):
+            continue
+        sentence = text[span.start:span.end]
+        found = _opener_for(table, sentence)
+        roll = dice.roll("open", crc32(sentence.encode("utf-8", "surrogatepass")))
+        if found is not None and roll // 13 % 1000 < found[1].rate * (2000 if eager else 1000):
+            wanted.append((found[0], roll, span, found[1]))
+    # Sort by rank and roll only: spans and openers have no order of their own.
+    chosen = sorted(wanted, key=lambda item: item[:2])[: 1 + len(spans) // SENTENCES_PER_OPENER]
+    for _, roll, span, opener in sorted(chosen, key=lambda item: item[2], reverse=True):
+        said = opener.say[roll // 7919 % len(opener.say)]
+        text = f"{text[:span.start]}{said} {lowered(text[span.start:])}"
+    return text
+
+
+def apply_table(table: Table, text: str, dice: Dice) -> str:
+    """Rewrite a text by one table."""
+    changed = substitute(text, fire(table, text, dice))
+    return open_sentences(table, changed, dice, eager=changed == text)

@@ -28,7 +28,7 @@ def new_id() -> str:
 class Record(BaseModel):
     """A row. Frozen, and unknown fields are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class TableRecord(Record):

@@ -1,0 +1,296 @@
+"""The lease: short, fair and exclusive use of the DuckDB file, by any number of processes and threads.
+
+Nobody holds the file: take a turn, lock, open, work, checkpoint, close. Here belong opening and everything that can be wrong with
+the file when it is opened; what is read or written meanwhile is the store's and the writer's matter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+import orjson
+from filelock import FileLock, Timeout
+
+from storage.errors import StoreDamaged, StoreError, StoreHeld, StoreTooNew
+from storage.manifest import Counts, Manifest
+from storage.migrations import COUNTED, Connection, migrate
+from storage.records import now
+from storage.schema import literal
+
+NEWEST_STORAGE = 68
+"""The newest file format that the pinned DuckDB reads; a test holds it against the library."""
+ROW_GROUP = 2048
+"""DuckDB's smallest. A checkpoint writes the last row group anew, so with small ones a lease costs the same at any size."""
+WAIT_S = 60.0
+_POLL_S = 0.004
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+}
+
+
+class Session(Protocol):
+    """An open store, as the writer and the readers use it."""
+
+    connection: Connection
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+
+    def commit(self) -> None:
+        """Ends it, all or nothing."""
+
+    def rollback(self) -> None:
+        """Undoes it."""
+
+    def run(self, sql: str) -> list[tuple]:
+        """Runs one statement where the tables are."""
+
+    def checkpoint(self) -> bool:
+        """Brings every committed row into the main file. False when others hindered it and it is to be tried again."""
+
+
+def counts(connection: Connection) -> Counts:
+    """Rows by table."""
+    query = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in COUNTED)
+    return dict(connection.execute(query).fetchall())
+
+
+def say_why(error: duckdb.Error, path: object) -> StoreError:
+    """A DuckDB error as one that says what to do."""
+    text = str(error)
+    if "No space left" in text or "File too large" in text or "Disk quota" in text or "Could not write" in text:
+        return StoreError(f"{path}: the disk is full: make room, then run again; journalled rows are kept")
+    if "checksum" in text or "not a valid DuckDB" in text or "Corrupt" in text:
+        return StoreDamaged(f"{path}: the file is damaged and was left as it is ({text.splitlines()[0]}): put a backup in its "
+                            "place, or move it away to begin anew")
+    if "version number" in text:
+        return StoreTooNew(f"{path}: {text.splitlines()[0]}; this is DuckDB {duckdb.__version__}")
+    return StoreError(f"{path}: {text.splitlines()[0]}")
+
+
+class Lease(Protocol):
+    """Where sessions come from: a file, or a server."""
+
+    folder: Path
+    """Journals, manifest and locks of this machine's processes."""
+    manifest: Manifest
+    wait_s: float
+
+    def session(self, wait_s: float | None = None) -> AbstractContextManager[Session]:
+        """An open store, for as long as the ``with`` lasts."""
+
+
+class FileSession:
+    """An open store file."""
+
+    def __init__(self, connection: Connection, manifest: Manifest) -> None:
+        self.connection = connection
+        self._manifest = manifest
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self.connection.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Ends it, all or nothing."""
+        self.connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undoes it; a transaction that DuckDB has already undone is no error."""
+        with suppress(duckdb.TransactionException):
+            self.connection.execute("ROLLBACK")
+
+    def run(self, sql: str) -> list[tuple]:
+        """Runs one statement."""
+        return self.connection.execute(sql).fetchall()
+
+    def checkpoint(self) -> bool:
+        """Brings every committed row into the main file, then promises it."""
+        self.connection.execute("CHECKPOINT store")
+        self._manifest.write(counts(self.connection))
+        return True
+
+
+class FileLease:
+    """Leases of one DuckDB file. Thread-safe."""
+
+    def __init__(self, path: Path, wait_s: float = WAIT_S) -> None:
+        self.path = path
+        self.folder = path.with_name(path.name + ".journal")
+        self.manifest = Manifest(self.folder)
+        self.wait_s = wait_s
+        self._threads = threading.Lock()
+        self._checked = False
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be made ({error.strerror}): choose another --store") from error
+
+    @contextmanager
+    def session(self, wait_s: float | None = None) -> Iterator[FileSession]:
+        """Opens the file for as long as the ``with`` lasts; nobody else has it then.
+
+        Args:
+            wait_s: the longest wait for it, instead of the lease's own.
+
+        Raises:
+            StoreHeld: when it was not to be had within the wait; names the holder's PID where it is known.
+            StoreTooNew: when a newer DuckDB or Evenhand wrote it.
+            StoreDamaged: when the file is damaged. A damaged write-ahead log is set aside instead, with a warning.
+            StoreError: for a full disk and whatever else DuckDB reports.
+        """
+        wait_s = self.wait_s if wait_s is None else wait_s
+        deadline = time.monotonic() + wait_s
+        if not self._threads.acquire(timeout=wait_s):
+            raise StoreHeld(f"{self.path}: another thread of this process (PID {os.getpid()}) kept it for over "
+                            f"{wait_s:g} s")
+        try:
+            with self._turn(deadline), self._opened(deadline) as session:
+                yield session
+        except duckdb.IOException as error:
+            raise say_why(error, self.path) from error
+        finally:
+            self._threads.release()
+
+    @contextmanager
+    def _turn(self, deadline: float) -> Iterator[None]:
+        # Who waits for the lease holds the turnstile, so a busy writer cannot take the lease twice past a waiting reader.
+        turn = FileLock(self.folder / "turn.lock", poll_interval=_POLL_S)
+        lease = FileLock(self.folder / "lease.lock", poll_interval=_POLL_S)
+        holder = self.folder / "holder.json"
+        try:
+            turn.acquire(timeout=max(0.0, deadline - time.monotonic()))
+            try:
+                lease.acquire(timeout=max(0.0, deadline - time.monotonic()))
+            finally:
+                turn.release()
+        except Timeout as error:
+            raise StoreHeld(f"{self.path}: held{_holder(holder)} for too long: let that process end, "
+                            "then run again; journalled rows are kept") from error
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be locked ({error.strerror}): check its permissions") from error
+        try:
+            with suppress(OSError):  # only for messages; a full disk must not stop a reader
+                holder.write_bytes(orjson.dumps({"pid": os.getpid(), "at": now().isoformat()}))
+            yield
+        finally:
+            lease.release()
+
+    @contextmanager
+    def _opened(self, deadline: float) -> Iterator[FileSession]:
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            self._create()
+        self._refuse_newer()
+        connection = self._connect(deadline)
+        try:
+            if not self._checked:
+                migrate(connection, str(self.path))
+                self._checked = True
+            self._compare(connection)
+            yield FileSession(connection, self.manifest)
+        finally:
+            # After an error the close may meet it again (a full disk): the log then stays, and the next lease reads it.
+            with suppress(duckdb.Error):
+                connection.close()
+
+    def _create(self) -> None:
+        self._promise_nothing()
+        new = self.path.with_name(self.path.name + ".new")
+        self._log(new).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
+        connection = _attach(new)
+        try:
+            migrate(connection, str(self.path))
+            connection.execute("CHECKPOINT store")
+        finally:
+            connection.close()
+        new.replace(self.path)
+
+    def _promise_nothing(self) -> None:
+        if any(self.manifest.read().values()):
+            rows = sum(self.manifest.read().values())
+            self.manifest.report("file_missing", f"{self.path}: the file is gone, with {rows} rows; a new one is begun")
+            self.manifest.write({})
+        if self._log(self.path).exists():
+            self._set_log_aside("its main file is gone")
+
+    def _refuse_newer(self) -> None:
+        with self.path.open("rb") as file:
+            header = file.read(84)
+        if len(header) < 84 or header[8:12] != b"DUCK":
+            raise StoreDamaged(f"{self.path}: this is not a DuckDB file; it was left as it is: name another --store")
+        (storage,) = struct.unpack("<Q", header[12:20])
+        if storage > NEWEST_STORAGE:
+            writer = header[52:84].split(b"\0")[0].decode("ascii", "replace") or "unknown"
+            raise StoreTooNew(
+                f"{self.path}: its file format is {storage}, written by DuckDB {writer}; this DuckDB "
+                f"({duckdb.__version__}) reads up to {NEWEST_STORAGE}: install the newer one, or name another store")
+
+    def _connect(self, deadline: float) -> Connection:
+        while True:
+            try:
+                return _attach(self.path)
+            except duckdb.Error as error:
+                pid = _foreign_holder(str(error))
+                if pid and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                elif pid:
+                    raise StoreHeld(f"{self.path}: another program (PID {pid}) has the file open: "
+                                    "close it there, then run again; journalled rows are kept") from error
+                elif "WAL" in str(error):
+                    self._set_log_aside(str(error).splitlines()[0])
+                else:
+                    raise
+
+    def _compare(self, connection: Connection) -> None:
+        promised = self.manifest.read()
+        present = counts(connection)
+        lost = {table: rows - present.get(table, 0) for table, rows in promised.items() if rows > present.get(table, 0)}
+        if lost:
+            named = ", ".join(f"{rows} of {table}" for table, rows in lost.items())
+            self.manifest.report("rows_missing", f"{self.path}: rows that were committed are gone: {named}; what they "
+                                 "stood for will be done again")
+            self.manifest.write(present)
+
+    @staticmethod
+    def _log(path: Path) -> Path:
+        return path.with_name(path.name + ".wal")
+
+    def _set_log_aside(self, why: str) -> None:
+        aside = self.path.with_name(f"{self.path.name}.wal.damaged-{now():%Y%m%dT%H%M%S%f}")
+        self._log(self.path).rename(aside)
+        self.manifest.report("wal_set_aside", f"{self.path}: the write-ahead log could not be used ({why}); it now lies in "
+                             f"{aside.name}, the store goes on from its last checkpoint and its journals")
+
+
+def _attach(path: Path) -> Connection:
+    connection = duckdb.connect(config=_CONFIG)
+    try:
+        connection.execute(f"ATTACH {literal(str(path))} AS store (ROW_GROUP_SIZE {ROW_GROUP})")
+        connection.execute("USE store; SET TimeZone = 'UTC'")
+    except duckdb.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _foreign_holder(text: str) -> int | None:
+    if found := re.search(r"Conflicting lock is held .*PID (\d+)", text):
+        return int(found[1])
+    return os.getpid() if "already attached" in text or "same database file" in text else None
+
+
+def _holder(file: Path) -> str:
+    try:
+        return f" by PID {orjson.loads(file.read_bytes())['pid']}"
+    except (OSError, ValueError, KeyError):
+        return ""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -63,6 +64,14 @@ class EndpointSpec(BaseModel):
     headers: dict[str, str] = Field(default_factory=dict)
     price: Price | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_model_two_cores(cls, given: Any) -> Any:
+        """The embedded model answers one request at a time; more in flight would wait inside it, on their time-out."""
+        if isinstance(given, dict) and given.get("kind") == "local":
+            return {"max_in_flight": 2, **given}
+        return given
+
     @field_validator("base_url")
     @classmethod
     def _plain_url(cls, value: str | None) -> str | None:
@@ -96,6 +105,11 @@ class EndpointSpec(BaseModel):
         if self.kind == "local":
             return f"local://{EMBEDDED_MODEL_FILE}"
         return self.base_url or ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Everything but the label: two specs with one fingerprint are one endpoint, with one limiter."""
+        return self.model_dump_json(exclude={"name"})
 
     @property
     def title(self) -> str:

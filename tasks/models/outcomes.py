@@ -1,7 +1,7 @@
 """What a failed request means: every status, error body and broken connection has one typed outcome.
 
-Here belongs the reading of failures. Bodies that carry an answer are read in ``answers.py``; what is done about an outcome
-(wait, ask again, stop the endpoint) is decided in ``retries.py``.
+Here belongs the reading of failures. Bodies that carry an answer are read in ``answers.py``; what is done about an
+outcome (wait, ask again, stop the endpoint) is decided in ``retries.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ERROR_CHARS = 600
 """An error is kept up to this length: enough for a person, never a whole page."""
 
 _QUOTA = re.compile(
-    r"insufficient[_ ](?:quota|credits?|balance|funds)|billing_hard_limit|billing_not_active|exceeded your current quota"
+    r"insufficient[_ ](?:quota|credits?|balance|funds)|billing_hard_limit|billing_not_active"
     r"|payment required|out of credits|credit balance is too low|account[^.]{0,40}(?:deactivated|suspended)"
     r"|arrearage|prepayment credits are depleted",
     re.I,
@@ -41,7 +41,9 @@ _FILTER = re.compile(
     re.I,
 )
 _BAD_KEY = re.compile(r"invalid[_ ]api[_ ]key|incorrect api key|api key not valid|authentication|unauthori[sz]ed", re.I)
-_RATE = re.compile(r"rate[_ -]?limit|too many requests|resource_exhausted|requests per|tokens per|slow down|throttl", re.I)
+_RATE = re.compile(
+    r"rate[_ -]?limit|too many requests|resource_exhausted|requests per|tokens per|slow down|throttl", re.I
+)
 _OVERLOADED = re.compile(r"overloaded|at capacity|unavailable|busy", re.I)
 _CULPRIT = re.compile(
     r"(?:unsupported (?:parameter|value)|unrecognized request argument(?: supplied)?|unknown (?:parameter|name|field)"
@@ -50,6 +52,7 @@ _CULPRIT = re.compile(
     r"\W{0,4}([A-Za-z_][\w.]*)?",
     re.I,
 )
+_LOCATION = re.compile(r"loc\W+body\W+([A-Za-z_]\w*)")
 _QUOTED = re.compile(r"['\"`]([A-Za-z_][\w.]*)['\"`]")
 
 
@@ -91,7 +94,7 @@ def one_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait in seconds that a reply's headers ask for, from ``Retry-After-Ms`` or ``Retry-After`` (number or date)."""
+    """The wait in seconds that a reply asks for, from ``Retry-After-Ms`` or ``Retry-After`` (number or date)."""
     milliseconds = headers.get("retry-after-ms")
     if milliseconds is not None:
         try:
@@ -138,6 +141,9 @@ def _culprit(message: str, codes: str, param: str | None) -> str | None:
         return None
     if param:
         return param
+    located = _LOCATION.search(message)
+    if located is not None:
+        return located.group(1)
     quoted = _QUOTED.search(message)
     if quoted is not None:
         return quoted.group(1)

@@ -29,7 +29,9 @@ class Estimate(Record):
     flags: list[str] = Field(default_factory=list)
     """``degenerate`` (all draws equal), ``few`` (n under 5) ..."""
     method: str | None = None
-    """Of the interval: ``percentile``, ``bca``, ``f``, ``wilson``."""
+    """Of the interval: ``bootstrap_t``, ``bca``, ``percentile``, ``jackknife_t``, ``f``, ``t``, ``wilson``."""
+    interval_reason: str | None = None
+    """Why the value has no interval, or why its interval is a single point."""
 
 
 ROBUST_METRICS: tuple[str, ...] = (
@@ -143,6 +145,10 @@ class Comparison(Record):
     difference: Estimate
     p_value: float | None = None
     p_holm: float | None = None
+    standard_error: float | None = None
+    """Of the difference, over the paired draws."""
+    families_needed: int | None = None
+    """Families with which a difference of this size shows with probability 0.8 at the 0.05 level."""
 
 
 class Results(Record):

@@ -41,4 +41,4 @@ class Point:
 
 def complete_rows(y: Floats) -> NDArray[np.bool_]:
     """Which families have a score under every setting (shape: families)."""
-    return ~np.isnan(y).any(axis=1)
+    return np.asarray(~np.isnan(y).any(axis=1))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from tasks.metrics.fast import comparison_sums
+from tasks.metrics.comparisons import comparison_sums
 from tasks.metrics.grid import Floats, Point, complete_rows
 
 NO_PAIRS = "no family has a score for the original and for a variant"

@@ -1,0 +1,231 @@
+"""All robustness numbers of one frame of scores: points, intervals, effects, comparisons, flags.
+
+The entry points of RobustReview. Nothing is defined here; it is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from storage.results import ROBUST_METRICS, Comparison, Effect, Estimate
+from tasks.metrics import fast, robust
+from tasks.metrics.bootstrap import DRAWS, SEED, families_needed, family_draws, holm, two_sided_p
+from tasks.metrics.effects import effects, variance_components
+from tasks.metrics.grid import Floats, Grid, Point, complete_rows
+from tasks.metrics.intervals import DEFAULT_METHODS, Interval, estimate, icc_f_interval, interval
+from tasks.metrics.scores import grids, robust_frame
+from tasks.metrics.stability import Spread, false_robustness, lowest_quarter, spread
+
+ALL_PAIRS_UP_TO = 6
+"""With more configurations, the default is to compare neighbours in the order of ICC(A,1)."""
+COMPARED: tuple[str, ...] = ("mad", "discriminability")
+
+
+@dataclass(frozen=True)
+class ConfigurationNumbers:
+    """Everything about one configuration."""
+
+    metrics: dict[str, Estimate]
+    """The seven, ``human_mae_isotonic``, ``icc_a1_cluster`` and, with a null arm, ``noise_*`` and ``excess_mad``."""
+    false_robustness: list[str]
+    spread: Spread
+    components: dict[str, Estimate]
+    scores: dict[str, dict[str, float | None]]
+    """family -> version -> score, null arm included."""
+
+
+@dataclass(frozen=True)
+class RobustResults:
+    """Everything about a frame of scores."""
+
+    configurations: dict[str, ConfigurationNumbers]
+    effects: list[Effect]
+    comparisons: list[Comparison]
+    families: list[str]
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One configuration with its kernels and what they gave on the shared draws."""
+
+    grid: Grid
+    points: dict[str, Point]
+    kernels: dict[str, fast.Kernel]
+    drawn: dict[str, Floats]
+
+
+def _points(y: Floats, human: Floats) -> dict[str, Point]:
+    return {
+        "mad": robust.mad(y), "drift_sd": robust.drift_sd(y), "icc_a1": robust.icc_a1(y), "spr": robust.spr(y),
+        "discriminability": robust.discriminability(y), "human_mae": robust.human_mae(y, human),
+        "human_spearman": robust.human_spearman(y, human),
+    }
+
+
+def _work(grid: Grid, weights: Floats) -> _Work:
+    points, kernels = _points(grid.y, grid.human), fast.robust_kernels(grid.y, grid.human)
+    points["human_mae_isotonic"] = robust.human_mae_isotonic(grid.y, grid.human)
+    kernels["human_mae_isotonic"] = fast.mean_kernel(robust.human_residuals(grid.y, grid.human))
+    if grid.null is not None:
+        null = _points(grid.null, grid.human)
+        null_kernels = fast.repeat_kernels(grid.null)
+        for name, kernel in null_kernels.items():
+            points[f"noise_{name}"], kernels[f"noise_{name}"] = null[name], kernel
+        excess = fast.excess_kernel(grid.y, grid.null)
+        points["excess_mad"], kernels["excess_mad"] = _excess_point(excess, grid), excess
+    drawn = {name: kernel.value(weights) for name, kernel in kernels.items()}
+    return _Work(grid, points, kernels, drawn)
+
+
+def _excess_point(kernel: fast.Kernel, grid: Grid) -> Point:
+    n = int(kernel.used.sum())
+    if n == 0:
+        return Point(None, 0, "no family has pairs both in the rewrites and in the null arm")
+    value = float(kernel.value(np.ones((1, len(grid.families))))[0])
+    return Point(value, n, flags=("few",) if n < robust.FEW else ())
+
+
+def _interval(name: str, work: _Work, weights: Floats, methods: Mapping[str, str]) -> Interval:
+    base = name.removeprefix("noise_")
+    method = methods.get(base, "bca")
+    if base == "human_spearman" and work.points[name].n < robust.FEW:
+        return Interval(None, None, None, f"fewer than {robust.FEW} pairs")
+    if method != "f":
+        return interval(work.kernels[name], weights, method, work.drawn[name])
+    y = work.grid.null if name.startswith("noise_") and work.grid.null is not None else work.grid.y
+    return icc_f_interval(robust.mean_squares(y[complete_rows(y)]))
+
+
+def _metrics(work: _Work, weights: Floats, methods: Mapping[str, str]) -> dict[str, Estimate]:
+    found = {}
+    for name, point in work.points.items():
+        found[name] = estimate(point, _interval(name, work, weights, methods) if point.value is not None else None)
+    cluster = work.points["icc_a1"]
+    limits = interval(work.kernels["icc_a1"], weights, methods["icc_a1_cluster"], work.drawn["icc_a1"])
+    found["icc_a1_cluster"] = estimate(cluster, limits if cluster.value is not None else None)
+    return found
+
+
+def default_pairs(icc: Mapping[str, float | None]) -> list[tuple[str, str]]:
+    """Which configurations to compare when nobody says: all pairs of up to six, else neighbours in ICC(A,1)."""
+    names = list(icc)
+    if len(names) <= ALL_PAIRS_UP_TO:
+        return [(a, b) for i, a in enumerate(names) for b in names[i + 1:]]
+    ranked = sorted(names, key=lambda name: (icc[name] is None, -(icc[name] or 0.0), name))
+    return list(pairwise(ranked))
+
+
+def _compare(metric: str, first: tuple[str, _Work], second: tuple[str, _Work]) -> Comparison:
+    (name_a, a), (name_b, b) = first, second
+    both = int((a.kernels[metric].used & b.kernels[metric].used).sum())
+    values = a.points[metric].value, b.points[metric].value
+    if values[0] is None or values[1] is None:
+        reason = f"{metric} is undefined for {name_a if values[0] is None else name_b}"
+        return Comparison(metric=metric, first=name_a, second=name_b, difference=Estimate(value=None, reason=reason))
+    draws = a.drawn[metric] - b.drawn[metric]
+    usable = draws[~np.isnan(draws)]
+    point = Point(values[0] - values[1], both)
+    if usable.size < draws.size / 2 or both < 2:
+        limits = Interval(None, None, None, "fewer than two common families, or undefined in over half of the draws")
+        return Comparison(metric=metric, first=name_a, second=name_b, difference=estimate(point, limits))
+    low, high = (float(limit) for limit in np.quantile(usable, [0.025, 0.975]))
+    flags = () if np.array_equal(np.isnan(a.grid.y), np.isnan(b.grid.y)) else ("unequal_cells",)
+    same = np.ptp(usable) <= 1e-12
+    limits = Interval(low, high, "percentile", "degenerate: every draw gives the same value" if same else None,
+                      (*flags, "degenerate") if same else flags)
+    error = 0.0 if same else float(usable.std(ddof=1))
+    return Comparison(
+        metric=metric, first=name_a, second=name_b, difference=estimate(point, limits), p_value=two_sided_p(usable),
+        standard_error=error, families_needed=families_needed(error, both, values[0] - values[1]),
+    )
+
+
+def _comparisons(
+    works: Mapping[str, _Work], pairs: Sequence[tuple[str, str]], metrics: Sequence[str],
+) -> Iterator[Comparison]:
+    found = [_compare(metric, (a, works[a]), (b, works[b])) for metric in metrics for a, b in pairs]
+    for comparison, corrected in zip(found, holm([one.p_value for one in found]), strict=True):
+        yield comparison.model_copy(update={"p_holm": corrected})
+
+
+def robust_results(
+    frame: pl.DataFrame,
+    human: Mapping[str, float] | None = None,
+    *,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    compared: Sequence[str] = COMPARED,
+    methods: Mapping[str, str] | None = None,
+    where: str = "scores",
+) -> RobustResults:
+    """The numbers of every configuration in a frame, on one set of cluster-bootstrap draws of families.
+
+    Args:
+        frame: Columns family, version (``original`` is the reference; others ``condition/producer``), score, and
+            perhaps configuration. Versions whose condition is in ``NULL_ARM`` are the noise floor, not rewrites.
+        human: Mean human score by family.
+        draws: Bootstrap draws, the same for every configuration.
+        seed: Of the draws.
+        pairs: Configurations to compare; by default see ``default_pairs``.
+        compared: The metrics they are compared on. Holm's correction is over all pairs and metrics together.
+        methods: Interval methods by metric, over ``DEFAULT_METHODS``.
+        where: What error messages call the frame.
+
+    Raises:
+        InputError: Naming the row and the column of what is wrong in the frame.
+    """
+    laid_out = grids(robust_frame(frame, where), human)
+    families = list(next(iter(laid_out.values())).families)
+    weights = family_draws(len(families), draws, seed)
+    works = {name: _work(grid, weights) for name, grid in laid_out.items()}
+    chosen = {**DEFAULT_METHODS, **(methods or {})}
+    metrics = {name: _metrics(work, weights, chosen) for name, work in works.items()}
+    low_mad = lowest_quarter({name: numbers["mad"] for name, numbers in metrics.items()})
+    configurations = {}
+    for name, work in works.items():
+        cells = spread(work.grid.y)
+        configurations[name] = ConfigurationNumbers(
+            metrics=metrics[name], spread=cells, components=variance_components(work.grid), scores=_scores(work.grid),
+            false_robustness=false_robustness(name in low_mad, metrics[name]["discriminability"], cells),
+        )
+    if pairs is None:
+        pairs = default_pairs({name: work.points["icc_a1"].value for name, work in works.items()})
+    return RobustResults(
+        configurations=configurations,
+        effects=[effect for name, work in works.items() for effect in effects(name, work.grid)],
+        comparisons=list(_comparisons(works, pairs, compared)), families=families, draws=draws, seed=seed,
+    )
+
+
+def _scores(grid: Grid) -> dict[str, dict[str, float | None]]:
+    versions, y = list(grid.versions), grid.y
+    if grid.null is not None:
+        versions, y = [*versions, *grid.null_versions], np.concatenate([y, grid.null[:, 1:]], axis=1)
+    rows = y.tolist()
+    return {
+        family: {version: None if value != value else value for version, value in zip(versions, row, strict=True)}
+        for family, row in zip(grid.families, rows, strict=True)
+    }
+
+
+def number_json(number: Estimate) -> dict[str, Any]:
+    """An estimate as the command line gives it; the reason also says why there is a value but no proper interval."""
+    return {"value": number.value, "low": number.low, "high": number.high, "n": number.n,
+            "reason": number.reason or number.interval_reason}
+
+
+def robust_json(results: RobustResults) -> dict[str, Any]:
+    """The document of ``evenhand metrics robust --json``: the seven metrics of every configuration."""
+    return {"configurations": {
+        name: {metric: number_json(numbers.metrics[metric]) for metric in ROBUST_METRICS}
+        for name, numbers in results.configurations.items()
+    }}

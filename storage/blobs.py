@@ -1,7 +1,7 @@
 """Blobs: PDFs, archives and logs in a folder where each is named by its content.
 
-Any fsspec URL will do. A blob appears under its name only when it is complete, and is re-hashed when it is read, so half a blob
-is never taken for one. Which blobs there should be is the ``blobs`` table's knowledge.
+Any fsspec URL will do. A blob appears under its name only when it is complete, and is re-hashed when it is read, so
+half a blob is never taken for one. Which blobs there should be is the ``blobs`` table's knowledge.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Blobs:
             if not self._files.exists(place) or self._files.size(place) != len(data):
                 self._write(place, data)
         except OSError as error:
-            raise StoreError(f"{place}: the blob cannot be written ({error}): make room or check permissions") from error
+            raise StoreError(f"{place}: cannot be written ({error}): make room or check its permissions") from error
         self._record(BlobEntry(hash=name, size_bytes=len(data), media_type=media_type))
         self._known.add(name)
         return name
@@ -85,7 +85,7 @@ class Blobs:
         try:
             data: bytes = self._files.cat_file(self.place(name))
         except FileNotFoundError:
-            raise StoreDamaged(f"{self.place(name)}: the blob is not there: `evenhand verify --repair` has it made again"
+            raise StoreDamaged(f"{self.place(name)}: the blob is gone: `evenhand verify --repair` has it made again"
                                ) from None
         if content_hash(data) != name:
             raise StoreDamaged(f"{self.place(name)}: the blob is not what its name says (half written or changed): "

@@ -1,8 +1,9 @@
 """Journalled rows into tables, each exactly once.
 
-The transaction that inserts a journal's rows also says, in ``commits``, up to which sequence they are in. Whoever commits
-reads that first and leaves out what is in already, so a kill at any moment, a lost write-ahead log, or a journal
-folded in by another process neither doubles nor loses a row. Here belongs this one rule; when to commit is ``writer.py``'s.
+The transaction that inserts a journal's rows also says, in ``commits``, up to which sequence they are in. Whoever
+commits reads that first and leaves out what is in already, so a kill at any moment, a lost write-ahead log, or a
+journal folded in by another process neither doubles nor loses a row. Here belongs this one rule; when to commit is
+``writer.py``'s.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from storage.errors import StoreDamaged
-from storage.journal import DeadJournal, Entry, dead_journals
+from storage.journal import Entry, dead_journals
 from storage.lease import Lease, Session
 from storage.records import now
 from storage.schema import ALL_TABLES, NotStorable, PlainRow, literal
@@ -114,8 +115,8 @@ def keep_rejected(lease: Lease, journal: str, entries: list[Entry]) -> StoreDama
     with place.open("ab") as file:
         for entry in entries:
             file.write(orjson.dumps([journal, *entry]) + b"\n")
-    message = (f"{len(entries)} rows of {', '.join(sorted({entry.table for entry in entries}))} were refused by their table "
-               f"and kept in {place}")
+    tables = ", ".join(sorted({entry.table for entry in entries}))
+    message = f"{len(entries)} rows of {tables} were refused by their table and kept in {place}"
     lease.manifest.report("rows_rejected", message)
     return StoreDamaged(message)
 
@@ -123,7 +124,6 @@ def keep_rejected(lease: Lease, journal: str, entries: list[Entry]) -> StoreDama
 def fold_dead(lease: Lease, session: Session) -> int:
     """Commits what dead processes left in their journals, then removes these. Returns how many rows came in."""
     folded = 0
-    done: list[DeadJournal] = []
     for journal in dead_journals(lease.folder):
         contents = journal.read()
         first = committed(session, contents.id)
@@ -141,7 +141,6 @@ def fold_dead(lease: Lease, session: Session) -> int:
             lease.manifest.report("journal_damaged", f"{aside}: {what}; its other rows were committed")
         else:
             journal.remove()
-        done.append(journal)
     return folded
 
 

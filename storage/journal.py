@@ -1,9 +1,9 @@
 """The journal: rows on disk before they are used, so that kill -9 loses none.
 
-One file a process and a time, in the folder beside the store. The first line says whose it is, each further line is one row: CRC-32,
-a space, JSON ``[sequence, table, row]``. The file is held by flock as long as its process lives, so a journal whose lock can be
-had is one that a dead process left, whatever became of its PID. Here belongs the file; when its rows are committed and
-when it may go is the writer's matter.
+One file a process and a time, in the folder beside the store. The first line says whose it is, each further line is
+one row: CRC-32, a space, JSON ``[sequence, table, row]``. The file is held by flock as long as its process lives, so a
+journal whose lock can be had is one that a dead process left, whatever became of its PID. Here belongs the file; when
+its rows are committed and when it may go is the writer's matter.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """The lease: short, fair and exclusive use of the DuckDB file, by any number of processes and threads.
 
-Nobody holds the file: take a turn, lock, open, work, checkpoint, close. Here belong opening and everything that can be wrong with
-the file when it is opened; what is read or written meanwhile is the store's and the writer's matter.
+Nobody holds the file: take a turn, lock, open, work, checkpoint, close. Here belong opening and everything that can be
+wrong with the file when it is opened; what is read or written meanwhile is the store's and the writer's matter.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -20,21 +18,22 @@ import duckdb
 import orjson
 from filelock import FileLock, Timeout
 
-from storage.errors import StoreDamaged, StoreError, StoreHeld, StoreTooNew
+from storage.database import (
+    MACHINE_ERRORS,
+    Connection,
+    attach,
+    explained,
+    holder_of,
+    log_is_damaged,
+    refuse_newer,
+)
+from storage.errors import StoreError, StoreHeld
 from storage.manifest import Counts, Manifest
-from storage.migrations import COUNTED, Connection, migrate
+from storage.migrations import COUNTED, migrate
 from storage.records import now
-from storage.schema import literal
 
-NEWEST_STORAGE = 68
-"""The newest file format that the pinned DuckDB reads; a test holds it against the library."""
-ROW_GROUP = 2048
-"""DuckDB's smallest. A checkpoint writes the last row group anew, so with small ones a lease costs the same at any size."""
 WAIT_S = 60.0
 _POLL_S = 0.004
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False, "autoload_known_extensions": False,
-}
 
 
 class Session(Protocol):
@@ -51,9 +50,6 @@ class Session(Protocol):
     def rollback(self) -> None:
         """Undoes it."""
 
-    def run(self, sql: str) -> list[tuple]:
-        """Runs one statement where the tables are."""
-
     def checkpoint(self) -> bool:
         """Brings every committed row into the main file. False when others hindered it and it is to be tried again."""
 
@@ -62,19 +58,6 @@ def counts(connection: Connection) -> Counts:
     """Rows by table."""
     query = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in COUNTED)
     return dict(connection.execute(query).fetchall())
-
-
-def say_why(error: duckdb.Error, path: object) -> StoreError:
-    """A DuckDB error as one that says what to do."""
-    text = str(error)
-    if "No space left" in text or "File too large" in text or "Disk quota" in text or "Could not write" in text:
-        return StoreError(f"{path}: the disk is full: make room, then run again; journalled rows are kept")
-    if "checksum" in text or "not a valid DuckDB" in text or "Corrupt" in text:
-        return StoreDamaged(f"{path}: the file is damaged and was left as it is ({text.splitlines()[0]}): put a backup in its "
-                            "place, or move it away to begin anew")
-    if "version number" in text:
-        return StoreTooNew(f"{path}: {text.splitlines()[0]}; this is DuckDB {duckdb.__version__}")
-    return StoreError(f"{path}: {text.splitlines()[0]}")
 
 
 class Lease(Protocol):
@@ -108,10 +91,6 @@ class FileSession:
         """Undoes it; a transaction that DuckDB has already undone is no error."""
         with suppress(duckdb.TransactionException):
             self.connection.execute("ROLLBACK")
-
-    def run(self, sql: str) -> list[tuple]:
-        """Runs one statement."""
-        return self.connection.execute(sql).fetchall()
 
     def checkpoint(self) -> bool:
         """Brings every committed row into the main file, then promises it."""
@@ -156,14 +135,14 @@ class FileLease:
         try:
             with self._turn(deadline), self._opened(deadline) as session:
                 yield session
-        except duckdb.IOException as error:
-            raise say_why(error, self.path) from error
+        except MACHINE_ERRORS as error:
+            raise explained(error, self.path) from error
         finally:
             self._threads.release()
 
     @contextmanager
     def _turn(self, deadline: float) -> Iterator[None]:
-        # Who waits for the lease holds the turnstile, so a busy writer cannot take the lease twice past a waiting reader.
+        # Who waits for the lease holds the turnstile, so that a busy writer cannot take it twice past a waiting reader.
         turn = FileLock(self.folder / "turn.lock", poll_interval=_POLL_S)
         lease = FileLock(self.folder / "lease.lock", poll_interval=_POLL_S)
         holder = self.folder / "holder.json"
@@ -189,7 +168,7 @@ class FileLease:
     def _opened(self, deadline: float) -> Iterator[FileSession]:
         if not self.path.exists() or self.path.stat().st_size == 0:
             self._create()
-        self._refuse_newer()
+        refuse_newer(self.path)
         connection = self._connect(deadline)
         try:
             if not self._checked:
@@ -207,7 +186,7 @@ class FileLease:
         new = self.path.with_name(self.path.name + ".new")
         self._log(new).unlink(missing_ok=True)
         new.unlink(missing_ok=True)
-        connection = _attach(new)
+        connection = attach(new)
         try:
             migrate(connection, str(self.path))
             connection.execute("CHECKPOINT store")
@@ -223,30 +202,18 @@ class FileLease:
         if self._log(self.path).exists():
             self._set_log_aside("its main file is gone")
 
-    def _refuse_newer(self) -> None:
-        with self.path.open("rb") as file:
-            header = file.read(84)
-        if len(header) < 84 or header[8:12] != b"DUCK":
-            raise StoreDamaged(f"{self.path}: this is not a DuckDB file; it was left as it is: name another --store")
-        (storage,) = struct.unpack("<Q", header[12:20])
-        if storage > NEWEST_STORAGE:
-            writer = header[52:84].split(b"\0")[0].decode("ascii", "replace") or "unknown"
-            raise StoreTooNew(
-                f"{self.path}: its file format is {storage}, written by DuckDB {writer}; this DuckDB "
-                f"({duckdb.__version__}) reads up to {NEWEST_STORAGE}: install the newer one, or name another store")
-
     def _connect(self, deadline: float) -> Connection:
         while True:
             try:
-                return _attach(self.path)
+                return attach(self.path)
             except duckdb.Error as error:
-                pid = _foreign_holder(str(error))
+                pid = holder_of(error)
                 if pid and time.monotonic() < deadline:
                     time.sleep(0.05)
                 elif pid:
                     raise StoreHeld(f"{self.path}: another program (PID {pid}) has the file open: "
                                     "close it there, then run again; journalled rows are kept") from error
-                elif "WAL" in str(error):
+                elif log_is_damaged(error):
                     self._set_log_aside(str(error).splitlines()[0])
                 else:
                     raise
@@ -268,25 +235,8 @@ class FileLease:
     def _set_log_aside(self, why: str) -> None:
         aside = self.path.with_name(f"{self.path.name}.wal.damaged-{now():%Y%m%dT%H%M%S%f}")
         self._log(self.path).rename(aside)
-        self.manifest.report("wal_set_aside", f"{self.path}: the write-ahead log could not be used ({why}); it now lies in "
-                             f"{aside.name}, the store goes on from its last checkpoint and its journals")
-
-
-def _attach(path: Path) -> Connection:
-    connection = duckdb.connect(config=_CONFIG)
-    try:
-        connection.execute(f"ATTACH {literal(str(path))} AS store (ROW_GROUP_SIZE {ROW_GROUP})")
-        connection.execute("USE store; SET TimeZone = 'UTC'")
-    except duckdb.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _foreign_holder(text: str) -> int | None:
-    if found := re.search(r"Conflicting lock is held .*PID (\d+)", text):
-        return int(found[1])
-    return os.getpid() if "already attached" in text or "same database file" in text else None
+        self.manifest.report("wal_set_aside", f"{self.path}: the write-ahead log could not be used ({why}); it now "
+                             f"lies in {aside.name}, the store goes on from its last checkpoint and its journals")
 
 
 def _holder(file: Path) -> str:

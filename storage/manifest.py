@@ -67,4 +67,5 @@ class Manifest:
         """Everything reported so far, oldest first."""
         if not self._incidents.exists():
             return []
-        return [Incident.model_validate_json(line) for line in self._incidents.read_bytes().splitlines() if line.strip()]
+        lines = self._incidents.read_bytes().splitlines()
+        return [Incident.model_validate_json(line) for line in lines if line.endswith(b"}")]

@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import duckdb
 
+from storage.database import Connection
 from storage.errors import StoreError, StoreTooNew
 from storage.records import now
 from storage.schema import ALL_TABLES, ddl
 from storage.views import views
 
-Connection = duckdb.DuckDBPyConnection
-
 BOOKKEEPING = """
 CREATE TABLE migrations (version BIGINT NOT NULL, name VARCHAR NOT NULL, "at" TIMESTAMPTZ NOT NULL,
     evenhand VARCHAR NOT NULL, duckdb VARCHAR NOT NULL);
-CREATE TABLE commits (journal VARCHAR NOT NULL, sequence BIGINT NOT NULL, rows BIGINT NOT NULL, "at" TIMESTAMPTZ NOT NULL);
+CREATE TABLE commits (journal VARCHAR NOT NULL, sequence BIGINT NOT NULL, rows BIGINT NOT NULL,
+    "at" TIMESTAMPTZ NOT NULL);
 CREATE TABLE marks (name VARCHAR NOT NULL, value VARCHAR NOT NULL);
 CREATE TABLE set_aside (table_name VARCHAR NOT NULL, reason VARCHAR NOT NULL, row_json VARCHAR NOT NULL,
     "at" TIMESTAMPTZ NOT NULL);
@@ -45,7 +45,7 @@ class Migration(NamedTuple):
     apply: Callable[[Connection], None]
 
 
-def _first(connection: Connection) -> None:
+def _first(_connection: Connection) -> None:
     raise StoreError("a file without tables is made from the records, not migrated")
 
 

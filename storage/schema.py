@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
     name: str
     kind: str
-    """``text``, ``word`` (one of a fixed set), ``int``, ``float``, ``bool``, ``moment``, ``texts``, ``numbers``, ``json``."""
+    """``text``, ``word`` (of a set), ``int``, ``float``, ``bool``, ``moment``, ``texts``, ``numbers``, ``json``."""
     nullable: bool
     words: tuple[str, ...]
     comment: str

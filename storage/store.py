@@ -1,7 +1,7 @@
 """The store: what the flows remember, behind one object.
 
-A thin entry. Rows go through ``writer.py`` and ``journal.py``, the file is opened by ``lease.py`` (or a server's by ``quack.py``), and
-what the tables and views are stands in ``records.py`` and ``views.py``.
+A thin entry. Rows go through ``writer.py`` and ``journal.py``, the file is opened by ``lease.py`` (or a server's by
+``quack.py``), and what the tables and views are stands in ``records.py`` and ``views.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
@@ -21,6 +21,7 @@ from storage.blobs import Blobs
 from storage.errors import StoreDamaged, StoreError
 from storage.keys import content_hash
 from storage.lease import FileLease, Lease, Session
+from storage.quack import Address, QuackLease, parse_address
 from storage.records import TableRecord, Text
 from storage.schema import NotStorable, table_of
 from storage.texts import TextCache
@@ -70,7 +71,7 @@ class Store:
         """Asks the tables and views; sees everything appended before.
 
         Args:
-            sql: one SELECT, with ``?`` for parameters.
+            sql: one SELECT (it cannot change anything), with ``?`` for parameters.
             params: their values.
             frames: tables of the caller by the name the SQL calls them.
 
@@ -172,10 +173,10 @@ class Store:
 
     def _checked(self, name: str, text: str | None) -> str:
         if text is None:
-            raise StoreDamaged(f"{self.url}: the text {name} is not there: `evenhand verify --repair` has it made again")
+            raise StoreDamaged(f"{self.url}: the text {name} is gone: `evenhand verify --repair` has it made again")
         if content_hash(text) != name:
-            raise StoreDamaged(f"{self.url}: the text {name} is not what its name says: `evenhand verify --repair` sets it "
-                               "aside and has it made again")
+            raise StoreDamaged(f"{self.url}: the text {name} is not what its name says: `evenhand verify --repair` "
+                               "sets it aside and has it made again")
         self._texts.put(name, text)
         self._texts.stored.add(name)
         return text
@@ -213,6 +214,7 @@ class Store:
         with self.session() as session:
             for name, frame in frames.items():
                 session.connection.register(name, frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame)
+            session.connection.execute("BEGIN TRANSACTION READ ONLY")
             return session.connection.execute(sql, list(params)).to_arrow_table()
 
 
@@ -231,12 +233,25 @@ def open_store(url: str | Path, *, blobs: str | None = None) -> Store:
         StoreHeld, StoreTooNew, StoreDamaged, StoreError: when it cannot be used as it is.
         EnvironmentProblem: when an optional extra or a variable it needs is missing.
     """
-    path = _path(str(url))
-    name = str(path)
+    address = parse_address(str(url)) if str(url).startswith("quack://") else None
+    name = address.uri if address else str(_path(str(url)))
     with _GUARD:
         if name not in _OPEN:
-            _OPEN[name] = Store(FileLease(path), blobs or name + ".blobs", name)
-        return _OPEN[name]
+            if address:
+                _OPEN[name] = Store(QuackLease(address), _served_blobs(address, blobs), name)
+            else:
+                _OPEN[name] = Store(FileLease(Path(name)), blobs or name + ".blobs", name)
+        store = _OPEN[name]
+    if blobs and blobs != store.blobs.url:
+        raise StoreError(f"{name}: open in this process with its blobs in {store.blobs.url}, not in {blobs}")
+    return store
+
+
+def _served_blobs(address: Address, blobs: str | None) -> str:
+    place = blobs or address.blobs
+    if place is None:
+        raise StoreError(f"{address.uri}: it needs a blob folder that all its clients reach: add ?blobs=URL")
+    return place
 
 
 def _path(url: str) -> Path:
@@ -255,5 +270,6 @@ def close_all() -> None:
     """Closes every open store; at the end of the process this happens by itself."""
     with _GUARD:
         stores = list(_OPEN.values())
-    for store in stores:
-        store.close()
+    with ExitStack() as stack:
+        for store in stores:
+            stack.callback(store.close)

@@ -1,8 +1,8 @@
 """The writer: one thread a store that commits what was journalled, in batches.
 
-Rows are in the journal before ``append`` returns. The thread commits them at most 1 s or 256 rows apart, in larger batches
-when they come faster. Any thread that has the store open may commit too (a reader sees its own rows that way). An
-error of the thread is raised by the next append, flush or close; its rows stay in the journal and are tried again.
+Rows are in the journal before ``append`` returns. The thread commits them at most 1 s or 256 rows apart, in larger
+batches when they come faster. Any thread that has the store open may commit too (a reader sees its own rows that way).
+An error of the thread is raised by the next append, flush or close; its rows stay in the journal and are tried again.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import duckdb
 import pyarrow as pa
 
 from storage.commit import commit_entries, committed, fold_dead, keep_rejected
+from storage.database import explained
 from storage.errors import StoreError, StoreHeld
 from storage.journal import Entry, Journal, read_journal
-from storage.lease import Lease, Session, say_why
+from storage.lease import Lease, Session
 from storage.schema import PlainRow
 
 BATCH_ROWS = 256
@@ -99,7 +100,7 @@ class Writer:
                     self._settled = True
                     self._drop_finished()
         except duckdb.Error as error:
-            raise say_why(error, self._lease.folder.name.removesuffix(".journal")) from error
+            raise explained(error, self._lease.folder.with_suffix("")) from error
         except (OSError, pa.ArrowException) as error:
             raise StoreError(f"{self._lease.folder}: {error}: make room or check its permissions; journalled rows are "
                              "kept") from error
@@ -188,7 +189,7 @@ class Writer:
         held_since: float | None = None
         while True:
             with self._guard:
-                while not self._closing and (due := self._due()) > 0 or not (self._waiting or self._closing):
+                while (not self._closing and (due := self._due()) > 0) or not (self._waiting or self._closing):
                     self._changed.wait(due if self._waiting else None)
                 if self._closing:
                     return  # close() commits the rest itself, and has its errors

@@ -1,0 +1,153 @@
+"""The leaderboard and the score histograms as rows that a template can print: text, positions in percent, tooltips.
+
+Layout only; numbers come with ``Results``, verdicts from ``verdicts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from storage.results import ConfigurationResult, Estimate
+from tasks.report.links import judge_link
+from tasks.report.numbers import finite, interval, number, reason, with_interval
+from tasks.report.verdicts import Standing, estimate
+from tasks.report.words import METRICS, VERDICTS, Metric
+
+MOST_BARS = 14
+
+
+class Scale(NamedTuple):
+    """The range of a metric over all judges, for the little interval bars."""
+
+    low: float
+    high: float
+
+    def percent(self, value: float) -> float:
+        """Where ``value`` lies, 0 to 100; values beyond the range lie on its edge."""
+        return round(100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0), 2)
+
+
+class Bar(NamedTuple):
+    """A little interval: dot, ends and reference in percent of the column."""
+
+    at: float
+    left: float | None
+    right: float | None
+    reference: float | None
+
+
+class Cell(NamedTuple):
+    """One metric of one judge."""
+
+    key: str
+    text: str
+    interval: str
+    reason: str
+    sort: str
+    bar: Bar | None
+    few: bool
+    tip: str
+
+
+class Row(NamedTuple):
+    """One judge of the leaderboard."""
+
+    name: str
+    link: str
+    verdict: str
+    chip: str
+    meaning: str
+    reasons: list[str]
+    model: str
+    protocol: str
+    endpoint: str
+    kind: str
+    cells: list[Cell]
+    answered: int
+    wanted: int
+
+
+class HistogramBar(NamedTuple):
+    """One bar: label, cells, height in percent of the tallest."""
+
+    label: str
+    cells: int
+    height: float
+
+
+class Histogram(NamedTuple):
+    """The scores that one judge gives."""
+
+    name: str
+    link: str
+    verdict: str
+    bars: list[HistogramBar]
+    summary: str
+    label: str
+
+
+def rows(where: Standing) -> list[Row]:
+    """The leaderboard, best judge first."""
+    scales = {metric.key: _scale(metric, [estimate(each, metric.key) for each in where.order]) for metric in METRICS}
+    return [_row(each, where.verdicts[each.name], scales) for each in where.order]
+
+
+def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> Row:
+    chip, meaning = VERDICTS[verdict]
+    cells = [cell(metric, estimate(each, metric.key), scales[metric.key]) for metric in METRICS]
+    return Row(each.name, judge_link(each.name), verdict, chip, meaning, list(each.false_robustness), each.model, each.protocol, each.endpoint,
+               each.kind, cells, each.cells.answered, each.cells.wanted)
+
+
+def _scale(metric: Metric, estimates: Iterable[Estimate]) -> Scale:
+    found = [part for each in estimates for part in (finite(each.value), finite(each.low), finite(each.high)) if part is not None]
+    if metric.reference is not None:
+        found.append(metric.reference)
+    low, high = min(found, default=0.0), max(found, default=1.0)
+    return Scale(low, high if high > low else low + 1.0)
+
+
+def cell(metric: Metric, found: Estimate, scale: Scale) -> Cell:
+    """One estimate as text, with its place on the column's scale."""
+    value, low, high = finite(found.value), finite(found.low), finite(found.high)
+    bar = None
+    if value is not None:
+        reference = None if metric.reference is None else scale.percent(metric.reference)
+        bounds = (scale.percent(low), scale.percent(high)) if low is not None and high is not None else (None, None)
+        bar = Bar(scale.percent(value), *bounds, reference)
+    parts = [f"{metric.label} {with_interval(found, metric.digits)}", f"n = {found.n:,}"]
+    parts += [f"interval: {found.method}"] if found.method else []
+    parts += [f"note: {', '.join(found.flags)}"] if found.flags else []
+    return Cell(metric.key, number(value, metric.digits), interval(found, metric.digits), reason(found), "" if value is None else repr(value), bar,
+                "few" in found.flags, " · ".join(parts))
+
+
+def histograms(where: Standing) -> list[Histogram]:
+    """The scores each judge gives, in the leaderboard's order; all on the same axis."""
+    axis = _axis(where.order)
+    return [_histogram(each, where.verdicts[each.name], axis) for each in where.order]
+
+
+def _axis(configurations: list[ConfigurationResult]) -> list[float]:
+    """The scores that integer-scoring judges use; judges with continuous scores are rounded to it."""
+    found: set[float] = set()
+    for each in configurations:
+        values = {float(score) for score in each.histogram}
+        found |= values if len(values) <= MOST_BARS else {float(round(value)) for value in values}
+    if len(found) > MOST_BARS:
+        found = {float(round(value)) for value in found}
+    return sorted(found)
+
+
+def _histogram(each: ConfigurationResult, verdict: str, axis: list[float]) -> Histogram:
+    counts = dict.fromkeys(axis, 0)
+    for score, cells in each.histogram.items():
+        nearest = min(axis, key=lambda place: abs(place - float(score)))
+        counts[nearest] += cells
+    top = max(counts.values(), default=0) or 1
+    bars = [HistogramBar(f"{score:g}", cells, round(100 * cells / top, 1)) for score, cells in counts.items()]
+    parts = [] if each.top_share is None else [f"{100 * each.top_share:.0f} % one score"]
+    parts += [] if each.entropy_bits is None else [f"{each.entropy_bits:.2f} bits"]
+    said = ", ".join(f"{bar.label}: {bar.cells}" for bar in bars if bar.cells)
+    return Histogram(each.name, judge_link(each.name), verdict, bars, " · ".join(parts), f"Scores of {each.name}: {said or 'none'}")

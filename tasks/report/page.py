@@ -1,0 +1,106 @@
+"""The page: records in, one self-contained HTML file out. Puts the parts together; each part is made in its own module.
+
+Nothing here draws, formats or judges. The page makes no request: styles, script, plots and downloads are inside it, and its
+content security policy lets nothing else run.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from storage.results import Results
+from tasks.report import calibration, coverage, headline, leaderboard, numbers, words
+from tasks.report.effects import CELL_STEPS, heat_table, legend
+from tasks.report.exports import figure_files, table_files
+from tasks.report.figures import Figure, figures
+from tasks.report.payload import embed, payload
+from tasks.report.sections import flat, node
+from tasks.report.verdicts import standing
+
+STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
+SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
+_MEDIA = {"json": "application/json", "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "tex": "application/x-tex", "svg": "image/svg+xml"}
+
+
+class Download(NamedTuple):
+    """A file that the page carries, packed."""
+
+    name: str
+    media_type: str
+    size: str
+    packed: str
+
+
+def write_report(results: Results, out: Path) -> Path:
+    """Writes the report's page.
+
+    Args:
+        results: what ``aggregate`` made.
+        out: the folder; made where it is missing.
+
+    Returns:
+        The page, ``index.html`` in ``out``; replaced in one step, so a reader never sees half of it.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    page, part = out / "index.html", out / ".index.html.part"
+    part.write_text(render(results), encoding="utf-8")
+    os.replace(part, page)
+    return page
+
+
+def render(results: Results) -> str:
+    """The page as text."""
+    where = standing(results)
+    drawn = figures(results, where)
+    style, script = _asset("css", STYLES), _asset("js", SCRIPTS)
+    return _environment().get_template("page.html.j2").render(
+        results=results, where=where, lead=headline.lead_sentence(results, where), cards=headline.cards(results, where),
+        rows=leaderboard.rows(where), histograms=leaderboard.histograms(where), heat=heat_table(results, where), cell_legend=legend(CELL_STEPS),
+        calibration=calibration.calibration(where), published=calibration.published_rows(results), missing=coverage.missing(where),
+        exclusion_counts=coverage.exclusion_counts(results), versions=coverage.version_rows(results), costs=coverage.cost_rows(where),
+        sections=[(words.plain(name), node(value)) for name, value in results.sections.items()], provenance=flat(results.provenance),
+        figures=drawn, metrics=words.METRICS, verdicts=words.VERDICTS, downloads=_downloads(results, drawn),
+        style=Markup(style), script=Markup(script), script_hash=_hash(script), data=Markup(embed(payload(results, where))))  # noqa: S704
+
+
+def _environment() -> jinja2.Environment:
+    """Everything is escaped, whatever a template is called; an unknown name is an error."""
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("tasks.report", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                                     undefined=jinja2.StrictUndefined)
+    filters: dict[str, Any] = {"number": numbers.number, "count": numbers.count, "money": numbers.money, "duration": numbers.duration, "plain": words.plain,
+                               "condition": words.condition_title, "figure": _figure}
+    environment.filters.update(filters)
+    environment.globals["state_words"] = words.STATES
+    return environment
+
+
+def _figure(figure: Figure, which: str) -> Markup:
+    return Markup(figure.on_page(which))  # noqa: S704 - vega escapes the texts of a plot
+
+
+def _asset(folder: str, names: tuple[str, ...]) -> str:
+    place = resources.files("tasks.report").joinpath("templates", folder)
+    return "\n" + "\n".join(place.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def _downloads(results: Results, drawn: dict[str, Figure]) -> list[Download]:
+    files = table_files(results) | figure_files(drawn)
+    return [Download(name, _MEDIA[name.rsplit(".", 1)[1]], _size(len(data)), base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii"))
+            for name, data in files.items()]
+
+
+def _size(data: int) -> str:
+    return f"{data / 1e6:.1f} MB" if data >= 1e6 else f"{max(1, round(data / 1e3)):,} KB"

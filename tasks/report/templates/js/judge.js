@@ -1,0 +1,104 @@
+// The part of the page about one judge, or two side by side.
+
+function currentJudges() {
+  const form = byId("choose");
+  const find = (name) => DATA.judges.find((judge) => judge.name === name) || null;
+  return [find(form.elements.judge.value), find(form.elements.vs.value)];
+}
+
+function showJudge() {
+  const [judge, other] = currentJudges(), body = byId("judge-body");
+  if (!judge) return;
+  const place = DATA.judges.indexOf(judge), effects = DATA.effects[place] || [];
+  const wide = body.clientWidth || 900, half = wide < 820 ? wide : (wide - 40) / 2;
+  const parts = [judgeHead(judge)];
+  const grid = make("div", { class: "one" });
+  grid.append(make("div", {}, make("h3", {}, other ? `${judge.name} and ${other.name}` : "Metrics"), metricTable(judge, other)));
+  grid.append(make("div", {}, make("h3", {}, "Scores given"), drawHistogram(judge, half), make("p", { class: "hint" }, histogramWords(judge)),
+    make("h3", {}, "Facts"), factList(judge)));
+  if (effects.length) grid.append(make("div", { class: "span" }, make("h3", {}, "Mean shift by condition"), ...drawForest(judge, effects, Math.min(wide, 900))));
+  if (judge.scores.some(Boolean)) {
+    grid.append(make("div", { class: "span" }, make("h3", {}, "Scores by paper and wording"), make("p", { class: "hint" }, "A cell is a score; its colour is the shift against the original, in points."),
+      byId("cell-legend").content.cloneNode(true), drawPapers(judge)));
+    const worst = worstShifts(judge);
+    if (worst) grid.append(make("div", { class: "span" }, make("h3", {}, "Largest shifts"), worst));
+  }
+  body.replaceChildren(...parts, grid);
+}
+
+function judgeHead(judge) {
+  const chip = make("span", { class: `chip ${judge.verdict}` }, judge.chip);
+  const head = make("div", { class: "one-head" }, make("h3", {}, judge.name), chip);
+  return make("div", {}, head, make("p", { class: "muted" }, [judge.meaning, ...judge.why].join(" ")));
+}
+
+function histogramWords(judge) {
+  const parts = [];
+  if (judge.top !== null) parts.push(`${Math.round(100 * judge.top)} % of cells have one score`);
+  if (judge.entropy !== null) parts.push(`entropy ${judge.entropy.toFixed(2)} bits`);
+  return parts.join(" · ");
+}
+
+function factList(judge) {
+  const list = make("dl", { class: "pairs" });
+  const missing = judge.missing.map(([reason, cells]) => `${cells} ${reason.toLowerCase()}`).join(", ");
+  const cells = `${judge.answered.toLocaleString("en")} of ${judge.wanted.toLocaleString("en")} answered` + (missing ? ` (missing: ${missing})` : "");
+  for (const [key, value] of [...judge.facts, ["Cells", cells]]) list.append(make("dt", {}, key), make("dd", {}, value));
+  return list;
+}
+
+function estimateCell(found, digits, tip) {
+  const [value, low, high, n, reason, method, flags] = found;
+  if (value === null) return make("td", { class: "null" }, make("span", { class: "num" }, "\u2013"), make("span", { class: "why" }, reason));
+  const notes = [`n = ${n.toLocaleString("en")}`, method ? `interval: ${method}` : "", flags && flags.length ? flags.join(", ") : ""].filter(Boolean).join(" · ");
+  return make("td", { "data-tip": `${tip} · ${notes}` }, make("span", { class: "num" }, say(value, digits)), make("span", { class: "ci" }, sayInterval(low, high, digits) || "no interval"));
+}
+
+function comparison(metric, one, two) {
+  const places = [DATA.judges.indexOf(one), DATA.judges.indexOf(two)];
+  const row = DATA.comparisons.find((each) => each[0] === metric && places.includes(each[1]) && places.includes(each[2]));
+  if (!row) return null;
+  const [, first, , value, low, high, n, reason, p, holm] = row;
+  return first === places[0] ? { value, low, high, n, reason, p, holm } : { value: value === null ? null : -value, low: high === null ? null : -high, high: low === null ? null : -low, n, reason, p, holm };
+}
+
+function differenceCell(metric, one, two, digits) {
+  const found = comparison(metric, one, two);
+  if (!found) return make("td", { class: "null" }, make("span", { class: "why" }, "Not compared"));
+  if (found.value === null) return make("td", { class: "null" }, "\u2013", make("span", { class: "why" }, found.reason));
+  const holm = found.holm === null ? "" : found.holm < 0.001 ? "p < 0.001" : `p = ${found.holm.toFixed(3)}`;
+  return make("td", {}, make("span", { class: "num" }, say(found.value, digits, true)), make("span", { class: "ci" }, sayInterval(found.low, found.high, digits, true)), make("span", { class: "ci" }, holm && `${holm} (Holm)`));
+}
+
+function metricTable(judge, other) {
+  const heads = ["Metric", ...(other ? [judge.name, other.name, "Difference"] : ["Value", ...(judge.planted ? ["Planted"] : [])])];
+  const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((word) => make("th", { scope: "col" }, word)))));
+  const body = make("tbody");
+  DATA.metrics.forEach(([key, label, meaning, digits], index) => {
+    const row = make("tr", {}, make("th", { scope: "row", "data-tip": meaning }, label), estimateCell(judge.metrics[index], digits, label));
+    if (other) row.append(estimateCell(other.metrics[index], digits, label), differenceCell(key, judge, other, digits));
+    else if (judge.planted) row.append(make("td", { class: "num" }, say(judge.planted[index], digits)));
+    body.append(row);
+  });
+  table.append(body);
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Metrics" }, table);
+}
+
+function worstShifts(judge) {
+  const found = [];
+  judge.scores.forEach((row, place) => {
+    if (!row || row[0] === null) return;
+    row.forEach((score, index) => { if (index && score !== null && score !== row[0]) found.push([score - row[0], place, index, row[0], score]); });
+  });
+  found.sort((one, two) => Math.abs(two[0]) - Math.abs(one[0]));
+  if (!found.length) return null;
+  const body = make("tbody");
+  for (const [shift, place, index, first, score] of found.slice(0, 8)) {
+    const [title, producer] = DATA.versions[index], [family, name] = DATA.families[place], digits = Number.isInteger(score) && Number.isInteger(first) ? 0 : 1;
+    body.append(make("tr", {}, make("th", { scope: "row" }, family), make("td", { class: "title" }, name), make("td", {}, producer ? `${title} · ${producer}` : title),
+      make("td", { class: "metric num" }, say(first, digits)), make("td", { class: "metric num" }, say(score, digits)), make("td", { class: "metric num" }, say(shift, digits, true))));
+  }
+  const heads = [["Paper", ""], ["Title", ""], ["Wording", ""], ["Original", "metric"], ["Reworded", "metric"], ["Shift", "metric"]];
+  const head = make("tr", {}, ...heads.map(([word, kind]) => make("th", { scope: "col", class: kind }, word)));
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Largest shifts" }, make("table", {}, make("thead", {}, head), body));
+}

@@ -1,0 +1,157 @@
+"""Cells: one version, asked in one manner, once. And the key that says when two cells are the same question.
+
+Here belongs identity. Everything that can change a judgement is in its key: the protocol's words and form, the
+endpoint's address, the model, every parameter, what of the version is shown, the repeat, and how the answer is read.
+No label is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from storage.keys import step_key
+from storage.records import Record
+from storage.store import Store
+from tasks.judge.inputs import Given, InputKind, limit_for
+from tasks.models.asks import CALL_VERSION
+from tasks.models.endpoints import EndpointSpec
+
+JUDGEMENT_VERSION = 1
+"""Raised by hand when cells are judged in another way although nothing in their key changed."""
+
+Scoring = Literal["sampled", "expectation"]
+TooLong = Literal["refuse", "trim"]
+
+
+class Manner(Record):
+    """How a shard's cells are asked: what they share."""
+
+    endpoint: EndpointSpec
+    model: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """The protocol's own and the configuration's, merged; what is sent."""
+    scoring: Scoring = "sampled"
+    input: Literal["auto", "pdf", "text", "abstract"] = "auto"
+    too_long: TooLong = "refuse"
+
+
+class VersionRef(Record):
+    """A version by its hashes: what a flow passes instead of a paper."""
+
+    key: str
+    family_key: str
+    text_hash: str
+    pdf_hash: str | None = None
+    chars: int = 0
+    """Length of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One question about one version."""
+
+    key: str
+    """Of the judgement."""
+    version: VersionRef
+    given: Given
+    repeat: int
+    refused: str | None = None
+    """Why it is not asked at all."""
+    is_trimmed: bool = False
+    """Its family's texts are cut at one length, because one of them is too long."""
+
+
+def version_refs(store: Store, version_keys: Iterable[str]) -> list[VersionRef]:
+    """The versions by key, in the order given, in one query.
+
+    Raises:
+        KeyError: when a key names no version.
+    """
+    wanted = list(dict.fromkeys(version_keys))
+    found = store.query(
+        "SELECT key, family_key, text_hash, pdf_hash, coalesce(t.chars, 0) AS chars FROM versions_best LEFT JOIN "
+        "(SELECT hash, any_value(length(text)) AS chars FROM texts GROUP BY hash) t ON t.hash = text_hash "
+        "WHERE list_contains(?, key)",
+        [wanted],
+    )
+    refs = {row["key"]: VersionRef(**row) for row in found.iter_rows(named=True)}
+    return [refs[key] for key in wanted]
+
+
+def _kind(manner: Manner, version: VersionRef) -> InputKind:
+    if manner.input != "auto":
+        return manner.input
+    return "pdf" if manner.endpoint.pdf == "native" and version.pdf_hash is not None else "text"
+
+
+def _limits(manner: Manner, versions: Sequence[VersionRef]) -> dict[str, int]:
+    """Families that do not fit the endpoint's window, with the number of characters that would.
+
+    The rule for papers longer than the context (the same for every version of a family, so that no comparison is
+    between a whole text and a cut one): when one version of a family does not fit, either none of them is asked
+    (``refuse``) or all are cut at the same length (``trim``), and each judgement says so.
+    """
+    if manner.endpoint.context_tokens is None or manner.input == "abstract":
+        return {}
+    limit = limit_for(manner.endpoint.context_tokens)
+    longest: defaultdict[str, int] = defaultdict(int)
+    for version in versions:
+        longest[version.family_key] = max(longest[version.family_key], version.chars)
+    return {family: limit for family, chars in longest.items() if chars > limit}
+
+
+def judgement_key(protocol: dict[str, Any], manner: Manner, given: Given, repeat: int, too_long: str | None) -> str:
+    """The key of one judgement.
+
+    Args:
+        protocol: the protocol's ``identity``: hashes of its words and form, and its parser's name and version.
+        manner: how it is asked; the endpoint counts with its address, API and way to ask for JSON, not with its label,
+            limits or prices.
+        given: what of the version is shown.
+        repeat: 0, 1, 2 ... of the same question.
+        too_long: ``refuse`` or ``trim`` for a family that does not fit the window, else None.
+    """
+    endpoint = manner.endpoint
+    return step_key(
+        "judgement", JUDGEMENT_VERSION, calls=CALL_VERSION, protocol=protocol, base_url=endpoint.identity,
+        api=endpoint.api, structured=endpoint.structured, model=manner.model, parameters=manner.parameters,
+        scoring=manner.scoring, given=given.identity(), repeat=repeat, too_long=too_long,
+    )
+
+
+def cells_of(
+    protocol: dict[str, Any], manner: Manner, versions: Sequence[VersionRef], repeats: int = 1
+) -> list[Cell]:
+    """Every cell of one manner over some versions.
+
+    Args:
+        protocol: the protocol's ``identity``.
+        manner: how they are asked.
+        versions: whole families, so that the rule for long papers sees all of each.
+        repeats: how often each is asked.
+
+    Raises:
+        ValueError: when the PDF is to be shown of a version that has none.
+    """
+    limits = _limits(manner, versions)
+    cells: list[Cell] = []
+    for version in versions:
+        kind = _kind(manner, version)
+        content = version.pdf_hash if kind == "pdf" else version.text_hash
+        if content is None:
+            raise ValueError(f"version {version.key} has no PDF to show: set input to auto or text")
+        limit = limits.get(version.family_key)
+        # A PDF cannot be cut: such a family is refused whatever the rule says.
+        rule = None if limit is None else "refuse" if kind == "pdf" else manner.too_long
+        given = Given(kind, content, limit)
+        for repeat in range(repeats):
+            cells.append(Cell(
+                key=judgement_key(protocol, manner, given, repeat, rule), version=version, given=given, repeat=repeat,
+                refused="family_over_context" if rule == "refuse" else None, is_trimmed=rule == "trim",
+            ))
+    return cells

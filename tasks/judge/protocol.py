@@ -1,0 +1,133 @@
+"""What a protocol is: something that judges one cell with the means it is handed.
+
+Here belong the interface and the means (asking with recall, deriving what is shown). A protocol of several calls
+builds its judgement from several asks; each is remembered, so that a killed one does not pay again for the steps it
+has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from storage.records import Call, Judgement
+from storage.store import Store
+from storage.vocabulary import Outcome
+from tasks.judge.cells import Cell, Manner, Scoring
+from tasks.judge.inputs import abstract_of, cut
+from tasks.models.asks import Ask
+from tasks.models.engine import Engine
+from tasks.models.memory import recall
+
+
+@dataclass(slots=True)
+class Bench:
+    """The means of one shard: where it asks, and what it knows already."""
+
+    store: Store
+    engine: Engine
+    manner: Manner
+    run_id: str | None = None
+    insists: bool = False
+    """Whether to ask on although every allowed attempt was answered without a score (a deliberate retry)."""
+    first_asks: dict[str, Ask] = field(default_factory=dict)
+    """By cell key: the ask that begins it."""
+    recalled: dict[str, list[Call]] = field(default_factory=dict)
+    looked_up: set[str] = field(default_factory=set)
+    """Keys of asks that were looked for; the others are looked for when they are asked."""
+    bought: int = 0
+    """Asks that went to the endpoint."""
+    remembered: int = 0
+    """Asks that an earlier answer settled."""
+
+    def look_up(self, asks: list[Ask]) -> None:
+        """Finds earlier answers of many asks in one query; from the shard's thread."""
+        keys = [ask.key for ask in asks if ask.key not in self.looked_up]
+        self.recalled |= recall(self.store, keys)
+        self.looked_up.update(keys)
+
+    async def ask(self, ask: Ask, accept: Callable[[Call], Outcome]) -> Call:
+        """An acceptable earlier answer for nothing, else a new one.
+
+        Args:
+            ask: what is asked.
+            accept: reads an answered call and says ``answered``, or why not.
+
+        Returns:
+            The accepted call, or the last that was not accepted. Where earlier runs were answered as often as the
+            endpoint allows without an acceptable answer, their last one.
+        """
+        if ask.key not in self.looked_up:
+            self.recalled |= await asyncio.to_thread(recall, self.store, [ask.key])
+            self.looked_up.add(ask.key)
+        earlier = self.recalled.get(ask.key, [])
+        for call in earlier:
+            if accept(call) is Outcome.answered:
+                self.remembered += 1
+                return call
+        if earlier and not self.insists and len(earlier) >= self.manner.endpoint.attempts:
+            self.remembered += 1
+            return earlier[-1]
+        self.bought += 1
+        return await self.engine.ask(ask, self.manner.endpoint, accept)
+
+    def shown_text(self, cell: Cell) -> str:
+        """The hash of the text that a cell shows: the version's own, its abstract, or its beginning."""
+        given = cell.given
+        if given.kind == "text" and given.limit_chars is None:
+            return given.hash
+        text = self.store.get_text(given.hash)
+        shown = abstract_of(text) if given.kind == "abstract" else text
+        return self.store.put_text(shown if given.limit_chars is None else cut(shown, given.limit_chars))
+
+
+class Protocol(ABC):
+    """A way to judge. Stateless; one object serves all shards."""
+
+    name: str
+    calls_per_cell: int = 1
+    output_tokens: tuple[int, int, int] = (300, 900, 3000)
+    """Low, expected and high tokens of all answers about one version, for plans."""
+    prompt_chars: int = 0
+    """Characters of everything that is sent besides the paper, for plans."""
+
+    @abstractmethod
+    def identity(self, scoring: Scoring) -> dict[str, Any]:
+        """What enters judgement keys: content hashes of words and form, name and version of the reading."""
+
+    @abstractmethod
+    def parser(self, scoring: Scoring) -> str:
+        """Name and version of how answers are read."""
+
+    @abstractmethod
+    def parameters(self, scoring: Scoring) -> dict[str, Any]:
+        """Parameters that the protocol needs; a configuration's own go before them."""
+
+    @abstractmethod
+    def first_ask(self, bench: Bench, cell: Cell) -> Ask:
+        """The ask that begins a cell; its texts are stored when this returns. Runs in the shard's thread."""
+
+    @abstractmethod
+    async def judge(self, bench: Bench, cell: Cell) -> Judgement:
+        """The judgement of one cell, asked or recalled. Runs on the engine's loop; every call of it is stored."""
+
+
+def judgement_row(bench: Bench, protocol: Protocol, cell: Cell, **found: Any) -> Judgement:
+    """A judgement of a cell with what all protocols say alike.
+
+    Args:
+        bench: the shard's means.
+        protocol: who judged.
+        cell: what was judged.
+        found: outcome, reason, scores, call_keys, attempt_ids, flags.
+    """
+    manner = bench.manner
+    flags = sorted({*found.pop("flags", []), *(["trimmed"] if cell.is_trimmed else [])})
+    return Judgement(
+        key=cell.key, run_id=bench.run_id, protocol=protocol.name, parser=protocol.parser(manner.scoring),
+        base_url=manner.endpoint.identity, model=manner.model, version_hash=cell.given.hash, repeat=cell.repeat,
+        flags=flags, **found,
+    )

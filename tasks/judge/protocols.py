@@ -1,0 +1,127 @@
+"""Which protocols there are, and what a configuration is: an endpoint, a model, a protocol and parameters.
+
+Here belong the registry and the five single-call protocols. Reviewers of several calls register here too.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from storage.records import Record
+from tasks.judge.cells import Manner, Scoring, TooLong
+from tasks.judge.form import rating_form, review_form
+from tasks.judge.protocol import Protocol
+from tasks.judge.single_call import SingleCall
+from tasks.judge.wording import shipped_prompt
+from tasks.models.endpoints import EndpointSpec
+from tasks.models.scales import ICLR, TEN, TENTHS
+
+_OURS = frozenset({"messages", "input", "model", "response_format", "text", "stream", "n", "instructions"})
+"""Request fields that are not a suite's to set."""
+
+
+class Registry:
+    """Protocols by name."""
+
+    def __init__(self) -> None:
+        self._protocols: dict[str, Protocol] = {}
+
+    def register(self, protocol: Protocol) -> Protocol:
+        """Adds a protocol.
+
+        Raises:
+            ValueError: when the name is taken.
+        """
+        if protocol.name in self._protocols:
+            raise ValueError(f"there is a protocol {protocol.name!r} already")
+        self._protocols[protocol.name] = protocol
+        return protocol
+
+    def unregister(self, name: str) -> None:
+        """Takes a protocol out again (tests that add one).
+
+        Raises:
+            KeyError: when there is none of that name.
+        """
+        del self._protocols[name]
+
+    def __getitem__(self, name: str) -> Protocol:
+        """The protocol of a name.
+
+        Raises:
+            ValueError: when there is none; suggests what may have been meant.
+        """
+        if name in self._protocols:
+            return self._protocols[name]
+        near = difflib.get_close_matches(name, self._protocols, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"unknown protocol {name!r}: {hint}known are {', '.join(sorted(self._protocols))}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._protocols
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._protocols)
+
+
+REVIEW = review_form("review", ICLR)
+PROTOCOLS = Registry()
+for _protocol in (
+    SingleCall("standard", shipped_prompt("standard"), REVIEW, output_tokens=(500, 1100, 3500)),
+    SingleCall("strict", shipped_prompt("strict"), REVIEW, output_tokens=(350, 700, 3000)),
+    SingleCall("persistent", shipped_prompt("persistent"), REVIEW, output_tokens=(500, 1100, 3500)),
+    SingleCall("decimal", shipped_prompt("decimal"), review_form("tenths", TENTHS), output_tokens=(400, 900, 3000)),
+    SingleCall("rating", shipped_prompt("rating"), rating_form("rating", TEN), output_tokens=(8, 12, 64)),
+):
+    PROTOCOLS.register(_protocol)
+
+
+class Configuration(Record):
+    """One way to judge, as a suite names it."""
+
+    name: str = Field(min_length=1)
+    """The label in the report; no part of any key."""
+    endpoint: str
+    """Name of an endpoint of the suite."""
+    model: str = Field(min_length=1)
+    protocol: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Sampling parameters; null takes a parameter of the protocol away."""
+    scoring: Scoring = "sampled"
+    """``expectation``: over rating tokens, where the endpoint gives token probabilities."""
+    input: Literal["auto", "pdf", "text", "abstract"] = "auto"
+    """``auto``: the PDF where the endpoint takes it natively and the version has one, else the text."""
+    too_long: TooLong = "refuse"
+    """What happens to a family of which a version does not fit the endpoint's ``context_tokens``."""
+
+    @field_validator("protocol")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return PROTOCOLS[value].name
+
+    @field_validator("parameters")
+    @classmethod
+    def _sampling_only(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(_OURS & value.keys()):
+            raise ValueError(f"{taken[0]!r} is set by the protocol or the endpoint, not here")
+        return value
+
+    @model_validator(mode="after")
+    def _can_be_expected(self) -> Configuration:
+        protocol = PROTOCOLS[self.protocol]
+        scale = protocol.form.headline.scale if isinstance(protocol, SingleCall) else None
+        if self.scoring == "expectation" and (scale is None or not scale.whole):
+            raise ValueError(f"scoring: expectation needs a protocol with whole-number ratings, not {self.protocol!r}")
+        return self
+
+    def manner(self, endpoint: EndpointSpec) -> Manner:
+        """How its cells are asked at that endpoint."""
+        merged = {**PROTOCOLS[self.protocol].parameters(self.scoring), **self.parameters}
+        return Manner(
+            endpoint=endpoint, model=self.model, scoring=self.scoring, input=self.input, too_long=self.too_long,
+            parameters={name: value for name, value in merged.items() if value is not None},
+        )

@@ -1,0 +1,134 @@
+"""A shard: one configuration over some families, worked through cell by cell, resuming by itself.
+
+Here belongs the order of it: what is settled already is left alone, what was answered is read again for nothing, the
+rest is asked, and every judgement is remembered the moment it is made. Prefect's side of it is ``tasks``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from storage.records import Judgement, Record
+from storage.store import Store
+from storage.vocabulary import TRANSIENT, Outcome
+from tasks.judge.cells import Cell, VersionRef, cells_of
+from tasks.judge.protocol import Bench, Protocol, judgement_row
+from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.models.endpoints import EndpointSpec
+from tasks.models.engine import Engine
+
+
+class ShardOrder(Record):
+    """What a shard is to do. Small: versions go by hashes."""
+
+    configuration: Configuration
+    endpoint: EndpointSpec
+    versions: tuple[VersionRef, ...]
+    """Whole families."""
+    repeats: int = Field(default=1, ge=1)
+    run_id: str | None = None
+    retry: tuple[Outcome, ...] = ()
+    """Outcomes that would count as settled but are to be asked again."""
+
+
+class ShardReport(Record):
+    """How a shard ended."""
+
+    configuration: str
+    wanted: int
+    cached: int
+    """Cells that were settled before."""
+    recalled: int = 0
+    """Asks that were answered before: read again, not bought again."""
+    asked: int = 0
+    """Asks that went to the endpoint."""
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    """Of the cells that were not settled before."""
+    transient: int = 0
+    """Cells that failed in a way the next run tries again."""
+    first_problem: str | None = None
+    """One line about the first transient failure, for a person."""
+    seconds: float = 0.0
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether there was nothing to do."""
+        return self.cached == self.wanted
+
+    @property
+    def line(self) -> str:
+        """The report as one line."""
+        if self.is_cached:
+            return f"{self.configuration}: all {self.wanted} cells were there"
+        parts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
+        return f"{self.configuration}: {self.wanted} cells, {self.cached} were there; {parts}; {self.asked} asks"
+
+
+def wanted_cells(
+    configuration: Configuration, endpoint: EndpointSpec, versions: Sequence[VersionRef], repeats: int = 1
+) -> list[Cell]:
+    """Every cell that a configuration wants over some versions (whole families); pure."""
+    protocol = PROTOCOLS[configuration.protocol]
+    return cells_of(protocol.identity(configuration.scoring), configuration.manner(endpoint), versions, repeats)
+
+
+def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:
+    """Works a shard through and waits for it.
+
+    Args:
+        store: where judgements are remembered.
+        engine: the process's engine for this store and run.
+        order: what to do.
+
+    Returns:
+        What was there, what was made, and what failed. Judgements are in the store when this returns.
+
+    Raises:
+        EnvironmentProblem: when the endpoint cannot be used at all (no key, missing extra).
+        StoreError: when the store cannot be used.
+    """
+    started = time.perf_counter()
+    configuration = order.configuration
+    protocol = PROTOCOLS[configuration.protocol]
+    cells = wanted_cells(configuration, order.endpoint, order.versions, order.repeats)
+    # Two versions with equal content are one question: asked once, answered for both.
+    by_key = {cell.key: cell for cell in cells}
+    missing = store.missing("judgements", list(by_key), retry=order.retry)
+    bench = Bench(store, engine, configuration.manner(order.endpoint), order.run_id, insists=bool(order.retry))
+    made = _judged(bench, protocol, [by_key[key] for key in missing])
+    outcomes = Counter(judgement.outcome for judgement in made)
+    transient = [judgement for judgement in made if judgement.outcome in TRANSIENT]
+    problem = f"{transient[0].outcome.value}: {transient[0].reason or 'no reason given'}" if transient else None
+    return ShardReport(
+        configuration=configuration.name, wanted=len(by_key), cached=len(by_key) - len(missing), asked=bench.bought,
+        recalled=bench.remembered,
+        outcomes={outcome.value: count for outcome, count in outcomes.items()}, transient=len(transient),
+        first_problem=problem, seconds=time.perf_counter() - started,
+    )
+
+
+def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgement]:
+    """Judges cells, refused ones at once; each judgement is appended as it is made."""
+    refused = [
+        judgement_row(bench, protocol, cell, outcome=Outcome.context_too_long, reason=cell.refused, scores={},
+                      call_keys=[], attempt_ids=[])
+        for cell in cells if cell.refused is not None
+    ]
+    bench.store.append(*refused)
+    asked = [cell for cell in cells if cell.refused is None]
+    if not asked:
+        return refused
+    bench.first_asks = {cell.key: protocol.first_ask(bench, cell) for cell in asked}
+    bench.look_up(list(bench.first_asks.values()))
+
+    async def work(cell: Cell) -> Judgement:
+        judgement = await protocol.judge(bench, cell)
+        bench.store.append(judgement)
+        return judgement
+
+    engine = bench.engine
+    return refused + engine.run(engine.gather(asked, work, bench.manner.endpoint.max_in_flight))

@@ -1,0 +1,44 @@
+"""The judge stage as Prefect sees it: one task run a shard, ending in a state that says what happened.
+
+Here belongs the wrapping only. The task uses none of Prefect's caches: the store is the only one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.states import Completed, Failed, State
+
+from storage.store import open_store
+from tasks.judge.shards import ShardOrder, ShardReport, judge_shard
+from tasks.models.engine import engine_for
+
+
+def shard_state(report: ShardReport) -> State[Any]:
+    """The state that a shard's report amounts to: Cached, Completed, or Failed for what the next run tries again."""
+    if report.transient:
+        return Failed(message=f"{report.line}; first: {report.first_problem}", data=report)
+    if report.is_cached:
+        return Completed(name="Cached", message=report.line, data=report)
+    return Completed(message=report.line, data=report)
+
+
+@task(
+    name="judge-shard",
+    task_run_name="judge-{order.configuration.name}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    tags=["judge"],
+)
+def judge_shard_task(store_url: str, order: ShardOrder, blobs: str | None = None) -> State[Any]:
+    """Judge one configuration over some families.
+
+    Args:
+        store_url: the store's address; opened once a process.
+        order: the configuration, its endpoint and the versions by hash.
+        blobs: address of the blob folder, where it does not lie beside the store.
+    """
+    store = open_store(store_url, blobs=blobs)
+    return shard_state(judge_shard(store, engine_for(store, order.run_id), order))

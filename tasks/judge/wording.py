@@ -1,0 +1,55 @@
+"""Prompts as files: Markdown with three parts, found by name, identified by content.
+
+Here belongs reading them. A prompt is sent as it is written: there are no placeholders, so the file's hash is the
+prompt's.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from storage.errors import InputError
+from storage.keys import content_hash
+from storage.records import Record
+
+PARTS = ("System", "Before", "After")
+_HEADING = re.compile(r"(?m)^# (System|Before|After)[ \t]*$")
+
+
+class Prompt(Record):
+    """What is said to a judge around the paper."""
+
+    system: str
+    """The system message: role, form, anchors."""
+    before: str
+    """The user's words before the paper."""
+    after: str
+    """The user's words after the paper."""
+    hash: str
+    """Content hash of the whole file."""
+
+
+def parse_prompt(text: str, where: str) -> Prompt:
+    """A prompt from the text of its file.
+
+    Args:
+        text: Markdown with the headings ``# System``, ``# Before`` and ``# After``, once each, in that order.
+        where: the file's name, for messages.
+
+    Raises:
+        InputError: when a part is missing, doubled, misplaced or empty.
+    """
+    pieces = _HEADING.split(text.replace("\r\n", "\n"))
+    names, bodies = tuple(pieces[1::2]), [body.strip() for body in pieces[2::2]]
+    if names != PARTS or pieces[0].strip() or not all(bodies):
+        raise InputError(f"prompt {where}: needs the headings # System, # Before and # After, in that order and filled")
+    return Prompt(system=bodies[0], before=bodies[1], after=bodies[2], hash=content_hash(text))
+
+
+@cache
+def shipped_prompt(name: str) -> Prompt:
+    """One of the prompts in ``tasks/judge/prompts``."""
+    file = resources.files("tasks.judge") / "prompts" / f"{name}.md"
+    return parse_prompt(file.read_text(encoding="utf-8"), f"{name}.md")

@@ -30,6 +30,8 @@ class Estimate(Record):
     """``degenerate`` (all draws equal), ``few`` (n under 5) ..."""
     method: str | None = None
     """Of the interval: ``bootstrap_t``, ``bca``, ``percentile``, ``jackknife_t``, ``f``, ``t``, ``wilson``."""
+    standard_error: float | None = None
+    """SD over the bootstrap draws, where there are any."""
     interval_reason: str | None = None
     """Why the value has no interval, or why its interval is a single point."""
 

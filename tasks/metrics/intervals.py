@@ -40,6 +40,7 @@ class Interval:
     method: str | None
     reason: str | None = None
     flags: tuple[str, ...] = ()
+    standard_error: float | None = None
 
 
 def _scale(name: str) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
@@ -76,7 +77,7 @@ def interval(kernel: Kernel, weights: Floats, method: str, drawn: Floats | None 
         return Interval(None, None, None, "undefined in over half of the draws")
     flags = () if usable.size >= (1 - UNUSABLE_SHARE) * drawn.size else ("undefined_draws",)
     if np.ptp(usable) <= 1e-12 * max(1.0, abs(point)) and abs(usable[0] - point) <= 1e-12 * max(1.0, abs(point)):
-        return Interval(point, point, method, "degenerate: every draw gives the same value", (*flags, "degenerate"))
+        return Interval(point, point, method, "degenerate: every draw gives the same value", (*flags, "degenerate"), 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         limits = _limits(kernel, weights, method, point, drawn)
         if limits is None and method != "bca":
@@ -84,7 +85,7 @@ def interval(kernel: Kernel, weights: Floats, method: str, drawn: Floats | None 
             limits = _bca(point, usable, kernel)
         if limits is None:
             method, limits = "percentile", _quantiles(usable, LEVEL)
-    return Interval(limits[0], limits[1], method, None, flags)
+    return Interval(limits[0], limits[1], method, None, flags, float(usable.std(ddof=1)))
 
 
 def _limits(kernel: Kernel, weights: Floats, method: str, point: float, drawn: Floats) -> tuple[float, float] | None:
@@ -205,5 +206,5 @@ def estimate(point: Point, limits: Interval | None = None) -> Estimate:
         return Estimate(value=point.value, n=point.n, reason=point.reason, flags=list(point.flags))
     return Estimate(
         value=point.value, low=limits.low, high=limits.high, n=point.n, reason=point.reason, method=limits.method,
-        flags=[*point.flags, *limits.flags], interval_reason=limits.reason,
+        flags=[*point.flags, *limits.flags], interval_reason=limits.reason, standard_error=limits.standard_error,
     )

@@ -105,23 +105,33 @@ def _limits(manner: Manner, versions: Sequence[VersionRef]) -> dict[str, int]:
     return {family: limit for family, chars in longest.items() if chars > limit}
 
 
-def judgement_key(protocol: dict[str, Any], manner: Manner, given: Given, repeat: int, too_long: str | None) -> str:
-    """The key of one judgement.
+def manner_key(protocol: dict[str, Any], manner: Manner) -> str:
+    """The part of a judgement's key that a shard's cells share.
 
     Args:
         protocol: the protocol's ``identity``: hashes of its words and form, and its parser's name and version.
         manner: how it is asked; the endpoint counts with its address, API and way to ask for JSON, not with its label,
             limits or prices.
+    """
+    endpoint = manner.endpoint
+    return step_key(
+        "manner", JUDGEMENT_VERSION, calls=CALL_VERSION, protocol=protocol, base_url=endpoint.identity,
+        api=endpoint.api, structured=endpoint.structured, model=manner.model, parameters=manner.parameters,
+        scoring=manner.scoring,
+    )
+
+
+def judgement_key(manner: str, given: Given, repeat: int, too_long: str | None) -> str:
+    """The key of one judgement.
+
+    Args:
+        manner: the manner's key.
         given: what of the version is shown.
         repeat: 0, 1, 2 ... of the same question.
         too_long: ``refuse`` or ``trim`` for a family that does not fit the window, else None.
     """
-    endpoint = manner.endpoint
-    return step_key(
-        "judgement", JUDGEMENT_VERSION, calls=CALL_VERSION, protocol=protocol, base_url=endpoint.identity,
-        api=endpoint.api, structured=endpoint.structured, model=manner.model, parameters=manner.parameters,
-        scoring=manner.scoring, given=given.identity(), repeat=repeat, too_long=too_long,
-    )
+    return step_key("judgement", JUDGEMENT_VERSION, manner=manner, given=given.identity(), repeat=repeat,
+                    too_long=too_long)
 
 
 def cells_of(
@@ -139,6 +149,7 @@ def cells_of(
         ValueError: when the PDF is to be shown of a version that has none.
     """
     limits = _limits(manner, versions)
+    shared = manner_key(protocol, manner)
     cells: list[Cell] = []
     for version in versions:
         kind = _kind(manner, version)
@@ -151,7 +162,7 @@ def cells_of(
         given = Given(kind, content, limit)
         for repeat in range(repeats):
             cells.append(Cell(
-                key=judgement_key(protocol, manner, given, repeat, rule), version=version, given=given, repeat=repeat,
+                key=judgement_key(shared, given, repeat, rule), version=version, given=given, repeat=repeat,
                 refused="family_over_context" if rule == "refuse" else None, is_trimmed=rule == "trim",
             ))
     return cells

@@ -1,0 +1,143 @@
+"""What judging would take: cells, calls, tokens, dollars and time by configuration, from real texts, without a call.
+
+Here belongs the estimate. Tokens are counted from characters (low, expected, high), as every model cuts text its own
+way; what is cached is known exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.records import Record
+from storage.store import Store
+from tasks.judge.cells import Cell, VersionRef
+from tasks.judge.inputs import ABSTRACT_CHARS
+from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.shards import wanted_cells
+from tasks.models.endpoints import EndpointSpec
+from tasks.models.outcomes import Usage
+from tasks.models.prices import cost_usd
+
+CHARS_PER_TOKEN = (4.8, 4.0, 3.0)
+"""Low, expected and high counts of tokens in a paper's text."""
+PDF_FACTOR = (1.0, 1.3, 2.5)
+"""A PDF sent natively costs its text and pictures of its pages."""
+SECONDS_A_CALL = {"openai": 20.0, "phantom": 0.004, "local": 2.0}
+"""Typical latency by kind of endpoint; only the order of magnitude is meant."""
+LOCAL_TOKENS_A_SECOND = 250.0
+
+
+class Range(Record):
+    """A quantity as low, expected and high."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class PlanRow(Record):
+    """What one configuration would take."""
+
+    configuration: str
+    endpoint: str
+    model: str
+    protocol: str
+    wanted: int
+    """Distinct cells."""
+    cached: int
+    to_do: int
+    """Cells that will be asked."""
+    refused: int
+    """Cells that will not be asked because their family does not fit the context window."""
+    calls: int
+    input_tokens: Range
+    output_tokens: Range
+    usd: Range | None
+    """None when the price of the model is not known."""
+    seconds: float
+    """About how long its calls take, by its endpoint's limits."""
+
+
+def _chars(cell: Cell) -> int:
+    chars = cell.version.chars if cell.given.limit_chars is None else min(cell.version.chars, cell.given.limit_chars)
+    return min(chars, ABSTRACT_CHARS) if cell.given.kind == "abstract" else chars
+
+
+def _input_tokens(cells: Sequence[Cell], prompt_chars: int) -> Range:
+    low, expected, high = (
+        sum((_chars(cell) * (factor if cell.given.kind == "pdf" else 1.0) + prompt_chars) / rate for cell in cells)
+        for rate, factor in zip(CHARS_PER_TOKEN, PDF_FACTOR, strict=True)
+    )
+    return Range(low=round(low), expected=round(expected), high=round(high))
+
+
+def _usd(endpoint: EndpointSpec, model: str, calls: int, tokens: tuple[Range, Range]) -> Range | None:
+    """Dollars, from the price of the average call: prices may depend on a call's length."""
+    if not calls:
+        return Range(low=0.0, expected=0.0, high=0.0)
+    found: dict[str, float] = {}
+    for level in ("low", "expected", "high"):
+        given, made = (round(getattr(quantity, level) / calls) for quantity in tokens)
+        price = cost_usd(endpoint, model, Usage(input=given, output=made))
+        if price is None:
+            return None
+        found[level] = price * calls
+    return Range(**found)
+
+
+def _seconds(endpoint: EndpointSpec, calls: int, tokens: float) -> float:
+    """The slowest of what limits an endpoint: latency over calls in flight, requests and tokens a minute."""
+    seconds = calls * SECONDS_A_CALL[endpoint.kind] / (1 if endpoint.kind == "local" else endpoint.max_in_flight)
+    if endpoint.kind == "local":
+        seconds = max(seconds, tokens / LOCAL_TOKENS_A_SECOND)
+    if endpoint.rpm is not None:
+        seconds = max(seconds, 60.0 * calls / endpoint.rpm)
+    if endpoint.tpm is not None:
+        seconds = max(seconds, 60.0 * tokens / endpoint.tpm)
+    return seconds
+
+
+def _row(configuration: Configuration, endpoint: EndpointSpec, cells: dict[str, Cell], missing: set[str]) -> PlanRow:
+    protocol = PROTOCOLS[configuration.protocol]
+    to_do = [cell for key, cell in cells.items() if key in missing and cell.refused is None]
+    calls = len(to_do) * protocol.calls_per_cell
+    given = _input_tokens(to_do, protocol.prompt_chars)
+    low, expected, high = (len(to_do) * tokens for tokens in protocol.output_tokens)
+    made = Range(low=low, expected=expected, high=high)
+    return PlanRow(
+        configuration=configuration.name, endpoint=configuration.endpoint, model=configuration.model,
+        protocol=configuration.protocol, wanted=len(cells), cached=len(cells) - len(missing), to_do=len(to_do),
+        refused=sum(cell.refused is not None for cell in cells.values()), calls=calls, input_tokens=given,
+        output_tokens=made, usd=_usd(endpoint, configuration.model, calls, (given, made)),
+        seconds=_seconds(endpoint, calls, given.expected + made.expected),
+    )
+
+
+def plan(
+    store: Store,
+    configurations: Sequence[tuple[Configuration, EndpointSpec]],
+    versions: Sequence[VersionRef],
+    repeats: int = 1,
+) -> list[PlanRow]:
+    """What each configuration would take over some versions. Makes no call; one query.
+
+    Args:
+        store: what is cached.
+        configurations: each with its endpoint.
+        versions: whole families, with their lengths (``cells.version_refs``).
+        repeats: how often each cell is asked.
+
+    Returns:
+        One row a configuration, in order. Cells that two configurations share are counted, and would be paid, once: for
+        the first of them.
+    """
+    by_configuration: list[dict[str, Cell]] = []
+    for configuration, endpoint in configurations:
+        by_configuration.append({cell.key: cell for cell in wanted_cells(configuration, endpoint, versions, repeats)})
+    missing = set(store.missing("judgements", [key for cells in by_configuration for key in cells]))
+    rows: list[PlanRow] = []
+    for (configuration, endpoint), cells in zip(configurations, by_configuration, strict=True):
+        own = missing & cells.keys()
+        missing -= own
+        rows.append(_row(configuration, endpoint, cells, own))
+    return rows

@@ -230,7 +230,7 @@ def _from_markdown(form: Form, answer: str) -> tuple[dict[str, float], list[str]
 def _bare(form: Form, answer: str) -> tuple[dict[str, float], list[str]] | None:
     """The score of an answer that is a number and nothing else, where the form allows it."""
     headline = form.headline
-    text = answer.strip().strip("*_`\"' ").removesuffix(".")
+    text = answer.strip().removesuffix(".").strip("*_`\"' ").removesuffix(".")
     if not form.is_bare or headline.scale is None or headline.dimension is None or not _PLAIN.fullmatch(text):
         return None
     return {headline.dimension: read_value(float(text), headline.scale)[0]}, []

@@ -6,7 +6,8 @@ have no primary keys; the views in ``views.py`` take the right row per key. A fi
 
 from __future__ import annotations
 
-import uuid
+import os
+import random
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
@@ -20,9 +21,15 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+# Seeded by the system, apart from the generator that suites seed; a system call for each row would cost more than
+# the row.
+_ids = random.Random()
+os.register_at_fork(after_in_child=_ids.seed)
+
+
 def new_id() -> str:
     """A fresh identifier for an attempt or a run (32 hexadecimal digits)."""
-    return uuid.uuid4().hex
+    return f"{_ids.getrandbits(128):032x}"
 
 
 class Record(BaseModel):

@@ -6,8 +6,8 @@ ask becomes a body is ``bodies.py``; how an answer is read is the caller's matte
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +20,18 @@ CALL_VERSION = 1
 
 PartKind = Literal["text", "pdf"]
 Role = Literal["system", "developer", "user", "assistant"]
+
+
+class _Schema(NamedTuple):
+    text: str
+    hash: str
+
+
+@lru_cache(maxsize=256)
+def _checked(schema: bytes) -> _Schema:
+    """A schema's text and hash; a run has few schemas and many asks."""
+    canonical_json(orjson.loads(schema))
+    return _Schema(schema.decode(), content_hash(schema))
 
 
 class Part(BaseModel):
@@ -115,15 +127,12 @@ class Ask(BaseModel):
 
         Its fields keep their order: a model answers in the order the schema names them, so order is part of the ask.
         """
-        if self.response_schema is None:
-            return None
-        canonical_json(self.response_schema)
-        return orjson.dumps(self.response_schema).decode()
+        return None if self.response_schema is None else _checked(orjson.dumps(self.response_schema)).text
 
     @cached_property
     def schema_hash(self) -> str | None:
         """The content hash of ``schema_text``."""
-        return None if self.schema_text is None else content_hash(self.schema_text)
+        return None if self.response_schema is None else _checked(orjson.dumps(self.response_schema)).hash
 
     def hashes(self, kind: PartKind) -> list[str]:
         """The distinct content hashes of the parts of one kind, in order of appearance."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Mapping
 
+import aiohttp
 import httpx2
 import openai
 
@@ -19,7 +19,7 @@ from storage.vocabulary import Outcome
 from tasks.models.answers import parse_body, read_reply
 from tasks.models.embedded import serve_embedded
 from tasks.models.endpoints import EndpointSpec, api_key
-from tasks.models.outcomes import Reply, classify_exception
+from tasks.models.outcomes import Reply, classify_exception, failure
 from tasks.models.transports import IN_PROCESS_URL, transport_for
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
@@ -29,10 +29,14 @@ CONNECT_S = 30.0
 class Client:
     """One endpoint's connection pool. Made and used inside the engine's loop."""
 
-    def __init__(self, endpoint: EndpointSpec, wire: openai.AsyncOpenAI) -> None:
+    def __init__(self, endpoint: EndpointSpec, wire: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
         self._endpoint = endpoint
         self._wire = wire
-        self._path = PATHS[endpoint.api]
+        self._http = http
+        self._url = httpx2.URL(f"{str(wire.base_url).rstrip('/')}{PATHS[endpoint.api]}")
+        self._headers = _headers_of(wire)
+        timeout = httpx2.Timeout(endpoint.timeout_s, connect=min(CONNECT_S, endpoint.timeout_s), pool=None)
+        self._extensions = {"timeout": timeout.as_dict()}
 
     async def send(self, body: bytes) -> Reply:
         """Sends one request and waits for its reply, whatever it is.
@@ -40,36 +44,57 @@ class Client:
         Args:
             body: the JSON body, as ``bodies.body_of`` makes it.
         """
-        return await self._exchange(self._path, {"content": body})
+        request = httpx2.Request(
+            "POST", self._url, headers=self._headers, content=body, extensions=dict(self._extensions)
+        )
+        response = await self._ended(self._http.send(request))
+        if isinstance(response, Reply):
+            return response
+        return read_reply(self._endpoint.api, response.status_code, response.content, response.headers)
 
     async def upload(self, name: str, data: bytes) -> str | Reply:
         """Uploads a PDF for use in requests: its id, or the reply that says why not."""
-        files = [("file", (name, data, "application/pdf"))]
-        options = {"headers": {"Content-Type": "multipart/form-data"}}
-        reply = await self._exchange(
-            "/files", {"body": {"purpose": "user_data"}, "files": files, "options": options}, raw=True
+        response = await self._ended(
+            self._wire.post(
+                "/files",
+                cast_to=httpx2.Response,
+                body={"purpose": "user_data"},
+                files=[("file", (name, data, "application/pdf"))],
+                options={"headers": {"Content-Type": "multipart/form-data"}},
+            )
         )
-        found = parse_body(reply.answer.encode()) if reply.outcome is Outcome.answered and reply.answer else None
+        if isinstance(response, Reply):
+            return response
+        found = parse_body(response.content)
+        if response.status_code >= 300:
+            return failure(response.status_code, found, response.headers)
         file_id = found.get("id") if isinstance(found, Mapping) else None
-        return file_id if isinstance(file_id, str) else reply
+        if isinstance(file_id, str):
+            return file_id
+        return Reply(Outcome.provider_error, http_status=response.status_code, error="an upload without an id")
 
-    async def _exchange(self, path: str, what: dict[str, Any], *, raw: bool = False) -> Reply:
+    async def _ended(self, exchange: Awaitable[httpx2.Response]) -> httpx2.Response | Reply:
+        """The response of an exchange, good or bad, or the reply that its breaking amounts to."""
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
-                response = await self._wire.post(path, cast_to=httpx2.Response, **what)
+                return await exchange
         except openai.APIStatusError as error:
-            response = error.response
+            return error.response
         except TimeoutError:
             return Reply(Outcome.timed_out, error=f"no answer within timeout_s = {self._endpoint.timeout_s:g}")
-        except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
+        except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
             return classify_exception(error)
-        if raw and response.status_code < 300:
-            return Reply(Outcome.answered, answer=response.text, http_status=response.status_code)
-        return read_reply(self._endpoint.api, response.status_code, response.content, response.headers)
 
     async def close(self) -> None:
         """Closes the pool; the client is of no use afterwards."""
         await self._wire.close()
+
+
+def _headers_of(wire: openai.AsyncOpenAI) -> httpx2.Headers:
+    """What the openai client would send with a request, less what it tells about this machine."""
+    named = {**wire.auth_headers, **wire.default_headers}
+    kept = {k: v for k, v in named.items() if isinstance(v, str) and not k.lower().startswith("x-stainless")}
+    return httpx2.Headers({**kept, "Accept-Encoding": "gzip, deflate"})
 
 
 async def open_client(endpoint: EndpointSpec) -> Client:
@@ -102,4 +127,4 @@ async def open_client(endpoint: EndpointSpec) -> Client:
         default_headers=dict(endpoint.headers),
         http_client=http,
     )
-    return Client(endpoint, wire)
+    return Client(endpoint, wire, http)

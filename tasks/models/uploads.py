@@ -13,7 +13,6 @@ from typing import Any
 from storage.keys import step_key
 from storage.records import Step
 from storage.store import Store
-from storage.vocabulary import Outcome
 from tasks.models.client import Client
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.outcomes import Reply
@@ -83,7 +82,7 @@ class Uploads:
         if isinstance(uploaded, str):
             self._store.append(self._step(pdf_hash, uploaded))
             return uploaded
-        if uploaded.outcome is Outcome.answered or uploaded.http_status in NO_FILES_ROUTE:
+        if uploaded.http_status in NO_FILES_ROUTE:
             self._inline = True
             return None
         raise UploadFailed(uploaded)

@@ -80,6 +80,16 @@ for _protocol in (
     PROTOCOLS.register(_protocol)
 
 
+class Subset(Record):
+    """The part of a suite's versions that a configuration judges; the original is always among them."""
+
+    families: tuple[str, ...] | None = None
+    """By name; None is the first ``first_families``, or all."""
+    first_families: int | None = Field(default=None, ge=1)
+    conditions: tuple[str, ...] | None = None
+    producers: tuple[str, ...] | None = None
+
+
 class Configuration(Record):
     """One way to judge, as a suite names it."""
 
@@ -97,6 +107,8 @@ class Configuration(Record):
     """``auto``: the PDF where the endpoint takes it natively and the version has one, else the text."""
     too_long: TooLong = "refuse"
     """What happens to a family of which a version does not fit the endpoint's ``context_tokens``."""
+    only: Subset | None = None
+    """None: every version of the suite."""
 
     @field_validator("protocol")
     @classmethod

@@ -167,7 +167,7 @@ def _flat(project: Project, name: str, included: Mapping[str, Part], depth: int)
     position = start
     for include in sorted(set(found)):
         target = resolve(include, posixpath.dirname(project.main), name, project.files)
-        if include.start < position or include.end > end or target not in included or target == name or depth >= MAX_DEPTH:
+        if target is None or include.start < position or include.end > end or target not in included or target == name or depth >= MAX_DEPTH:
             continue
         yield text[position:include.start]
         yield from _flat(project, target, included, depth + 1)

@@ -6,7 +6,7 @@ The entry points of RobustReview. Nothing is defined here; it is put together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ from tasks.metrics import fast, robust
 from tasks.metrics.bootstrap import DRAWS, SEED, families_needed, family_draws, holm, two_sided_p
 from tasks.metrics.effects import effects, variance_components
 from tasks.metrics.grid import Floats, Grid, Point, complete_rows
-from tasks.metrics.intervals import DEFAULT_METHODS, Interval, estimate, icc_f_interval, interval
+from tasks.metrics.intervals import DEFAULT_METHODS, Interval, drawn_interval, estimate, icc_f_interval, interval
 from tasks.metrics.scores import grids, robust_frame
 from tasks.metrics.stability import Spread, false_robustness, lowest_quarter, spread
 
@@ -130,20 +130,16 @@ def _compare(metric: str, first: tuple[str, _Work], second: tuple[str, _Work]) -
     if values[0] is None or values[1] is None:
         reason = f"{metric} is undefined for {name_a if values[0] is None else name_b}"
         return Comparison(metric=metric, first=name_a, second=name_b, difference=Estimate(value=None, reason=reason))
-    draws = a.drawn[metric] - b.drawn[metric]
-    usable = draws[~np.isnan(draws)]
+    drawn = a.drawn[metric] - b.drawn[metric]
     point = Point(values[0] - values[1], both)
-    if usable.size < draws.size / 2 or both < 2:
-        limits = Interval(None, None, None, "fewer than two common families, or undefined in over half of the draws")
+    limits = drawn_interval(drawn) if both >= 2 else Interval(None, None, None, "fewer than two common families")
+    if not np.array_equal(np.isnan(a.grid.y), np.isnan(b.grid.y)):
+        limits = replace(limits, flags=(*limits.flags, "unequal_cells"))
+    if limits.low is None:
         return Comparison(metric=metric, first=name_a, second=name_b, difference=estimate(point, limits))
-    low, high = (float(limit) for limit in np.quantile(usable, [0.025, 0.975]))
-    flags = () if np.array_equal(np.isnan(a.grid.y), np.isnan(b.grid.y)) else ("unequal_cells",)
-    same = np.ptp(usable) <= 1e-12
-    limits = Interval(low, high, "percentile", "degenerate: every draw gives the same value" if same else None,
-                      (*flags, "degenerate") if same else flags)
-    error = 0.0 if same else float(usable.std(ddof=1))
+    error = limits.standard_error or 0.0
     return Comparison(
-        metric=metric, first=name_a, second=name_b, difference=estimate(point, limits), p_value=two_sided_p(usable),
+        metric=metric, first=name_a, second=name_b, difference=estimate(point, limits), p_value=two_sided_p(drawn),
         standard_error=error, families_needed=families_needed(error, both, values[0] - values[1]),
     )
 

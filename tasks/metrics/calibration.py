@@ -1,8 +1,8 @@
 """Judges with known errors: what each metric should come to, to stand beside what was recovered.
 
-Two questions. For families that are there (``implied``): the mean of each metric over fresh noise, given every version's
-expected score. For a population of families (``Planted``): closed forms for Gaussian scores, a large simulation for
-quantised ones; this is what an interval has to cover.
+Two questions. For families that are there (``implied``): the mean of each metric over fresh noise, given every
+version's expected score. For a population of families (``Planted``): closed forms for Gaussian scores, a large
+simulation for quantised ones; this is what an interval has to cover.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 200
 
 
 def quantiser(scale: Sequence[float] | None) -> Snap:
-    """The function that takes scores to the nearest value of a scale (the lower of two); None leaves them as they are."""
+    """What takes scores to the nearest value of a scale (the lower of two); None leaves them as they are."""
     if scale is None:
         return lambda scores: scores
     points = np.asarray(sorted(scale), dtype=float)
@@ -163,7 +163,7 @@ def gaussian_discriminability(icc: float) -> float:
 def independent_discriminability(icc: float) -> float:
     """(2 / pi) arctan sqrt(1 / (1 - ICC)): the same if the two distances shared no score.
 
-    The form often quoted. It agrees with the exact one at 0.5 and 1 and lies up to 0.004 below it between.
+    The form often quoted. It agrees with the exact one at 0.5 and 1 and lies up to 0.007 below it between.
     """
     return 1.0 if icc >= 1 else 2 / math.pi * math.atan(math.sqrt(1 / (1 - icc)))
 
@@ -180,7 +180,8 @@ def gaussian_mad(shifts: Sequence[float], noise_variance: float) -> float:
     d = np.asarray(shifts[1:]) - shifts[0]
     if noise_variance == 0:
         return float(np.mean(np.abs(d)))
-    return float(np.mean(stats.foldnorm.mean(np.abs(d) / math.sqrt(2 * noise_variance)) * math.sqrt(2 * noise_variance)))
+    spread = math.sqrt(2 * noise_variance)
+    return float(np.mean(stats.foldnorm.mean(np.abs(d) / spread) * spread))
 
 
 def gaussian_drift_sd(shifts: Sequence[float], noise_variance: float) -> float:

@@ -29,6 +29,7 @@ DEFAULT_METHODS: dict[str, str] = {
 UNUSABLE_SHARE = 0.01
 """With more undefined draws than this share, bootstrap-t gives way to BCa, and the estimate is flagged."""
 ONE_FAMILY = "one family: nothing to resample"
+DEGENERATE = "degenerate: every draw gives the same value"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def interval(kernel: Kernel, weights: Floats, method: str, drawn: Floats | None 
         return Interval(None, None, None, "undefined in over half of the draws")
     flags = () if usable.size >= (1 - UNUSABLE_SHARE) * drawn.size else ("undefined_draws",)
     if np.ptp(usable) <= 1e-12 * max(1.0, abs(point)) and abs(usable[0] - point) <= 1e-12 * max(1.0, abs(point)):
-        return Interval(point, point, method, "degenerate: every draw gives the same value", (*flags, "degenerate"), 0.0)
+        return Interval(point, point, method, DEGENERATE, (*flags, "degenerate"), 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         limits = _limits(kernel, weights, method, point, drawn)
         if limits is None and method != "bca":
@@ -186,6 +187,17 @@ def mean_t_interval(values: Floats) -> Interval:
         return Interval(mean, mean, "t", "degenerate: every family has the same value", ("degenerate",))
     reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
     return Interval(mean - reach, mean + reach, "t")
+
+
+def drawn_interval(drawn: Floats) -> Interval:
+    """Percentile limits straight from draws: for differences and averages of what was drawn together."""
+    usable = drawn[~np.isnan(drawn)]
+    if usable.size < 2 or usable.size < drawn.size / 2:
+        return Interval(None, None, None, "undefined in over half of the draws")
+    low, high = _quantiles(usable, LEVEL)
+    if np.ptp(usable) <= 1e-12:
+        return Interval(low, high, "percentile", DEGENERATE, ("degenerate",), 0.0)
+    return Interval(low, high, "percentile", None, (), float(usable.std(ddof=1)))
 
 
 def wilson(successes: int, trials: int) -> Interval:

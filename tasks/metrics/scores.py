@@ -27,7 +27,8 @@ def refuse(where: str, row: int, column: str, problem: str) -> InputError:
     return InputError(f"{where}: row {row}, column '{column}': {problem}")
 
 
-def _columns(frame: pl.DataFrame, required: Sequence[str], optional: Sequence[str], where: str) -> pl.DataFrame:
+def columns_of(frame: pl.DataFrame, required: Sequence[str], optional: Sequence[str], where: str) -> pl.DataFrame:
+    """The frame with row numbers and every optional column; unknown and missing columns are refused."""
     known = {*required, *optional, ROW}
     for name in frame.columns:
         if name not in known:
@@ -37,7 +38,8 @@ def _columns(frame: pl.DataFrame, required: Sequence[str], optional: Sequence[st
             raise refuse(where, 1, name, f"is missing; the columns are {', '.join([*required, *optional])}")
     if ROW not in frame.columns:
         frame = frame.with_row_index(ROW, offset=1)
-    return frame
+    lacking = [name for name in optional if name not in frame.columns]
+    return frame.with_columns([pl.lit(DEFAULT_CONFIGURATION).alias(name) for name in lacking])
 
 
 def _first(frame: pl.DataFrame, where_bad: pl.Expr) -> dict[str, object] | None:
@@ -46,16 +48,25 @@ def _first(frame: pl.DataFrame, where_bad: pl.Expr) -> dict[str, object] | None:
     return bad.row(0, named=True) if bad.height else None
 
 
-def labels(frame: pl.DataFrame, column: str, where: str, allowed: Sequence[str] | None = None) -> pl.DataFrame:
-    """The column as text; empty, padded and (with ``allowed``) unknown labels are refused."""
+def labels(
+    frame: pl.DataFrame, column: str, where: str, allowed: Sequence[str] | None = None, *, empty: bool = False,
+) -> pl.DataFrame:
+    """The column as text; padded labels are refused, and with ``allowed`` unknown ones.
+
+    An empty label is refused too, or, with ``empty``, null.
+    """
     kind = frame.schema[column]
     if not (kind.is_integer() or kind in _TEXTUAL or kind == pl.Null):
         raise refuse(where, _row(frame.row(0, named=True)) if frame.height else 1, column,
                      f"holds {kind} values; write names as text")
     frame = frame.with_columns(pl.col(column).cast(pl.String))
-    empty = _first(frame, pl.col(column).is_null() | (pl.col(column).str.strip_chars() == ""))
-    if empty is not None:
-        raise refuse(where, _row(empty), column, "is empty; every row needs a name here")
+    blank = pl.col(column).str.strip_chars() == ""
+    if empty:
+        frame = frame.with_columns(pl.when(blank).then(None).otherwise(pl.col(column)).alias(column))
+    else:
+        nameless = _first(frame, pl.col(column).is_null() | blank)
+        if nameless is not None:
+            raise refuse(where, _row(nameless), column, "is empty; every row needs a name here")
     padded = _first(frame, pl.col(column) != pl.col(column).str.strip_chars())
     if padded is not None:
         raise refuse(where, _row(padded), column, f"{padded[column]!r} has blanks around it; remove them")
@@ -120,10 +131,7 @@ def checked(
     Raises:
         InputError: Naming the row and the column of the first thing that is wrong.
     """
-    frame = _columns(frame, [*key, value], optional, where)
-    for name in optional:
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(DEFAULT_CONFIGURATION).alias(name))
+    frame = columns_of(frame, [*key, value], optional, where)
     names = [*optional, *key]
     for name in names:
         frame = labels(frame, name, where)

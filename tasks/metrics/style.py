@@ -75,7 +75,7 @@ def sbi_net(grid: StyleGrid, variants: Sequence[str] = STYLE_ONLY, dimension: in
 
 
 def win_rates(grid: StyleGrid, pairs: Sequence[tuple[str, str]]) -> dict[str, Numbers]:
-    """``wins``: share of (idea, pair) where the first scores strictly higher overall; ``ties``: where both are equal."""
+    """Shares of (idea, pair) where the first scores strictly higher overall (``wins``) or just as high (``ties``)."""
     wins, ties, seen = (np.zeros(len(grid.ideas)) for _ in range(3))
     for better, worse in pairs:
         gap = grid.total(better) - grid.total(worse)
@@ -131,7 +131,7 @@ def adr(grid: StyleGrid, variants: Sequence[str] = STYLE_ONLY) -> Numbers:
     used = seen.any(axis=(1, 2))
     point = float(value(np.ones((1, ideas)))[0])
     if np.isnan(point):
-        return Point(None, int(used.sum()), "no variant moves any dimension, or scores are missing"), Kernel(value, used)
+        return Point(None, 0, "no variant moves any dimension, or scores are missing"), Kernel(value, used)
     return Point(point, int(used.sum())), Kernel(value, used)
 
 
@@ -142,6 +142,7 @@ def collapsed(index: Point, substance: Point, adversarial: Point) -> bool:
     return all(value is not None and value < limit for value, limit in zip(values, limits, strict=True))
 
 
-HEADLINES: dict[str, Callable[[StyleGrid], Numbers]] = {
+HEADLINES: dict[str, Callable[..., Numbers]] = {
     "sbi": sbi, "sbi_plain": sbi_plain, "sbi_net": sbi_net, "adr": adr,
 }
+"""Each takes a grid and, optionally, the variants (by default the style-only ones)."""

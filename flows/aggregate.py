@@ -1,0 +1,217 @@
+"""Aggregate: from what is stored of a suite's cells to every number of its report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import version as package_version
+from typing import Any
+
+import numpy as np
+import polars as pl
+from prefect import flow
+
+from flows.grid import NOBODY, Grid, LabelledVersion, judged_by, producers
+from flows.numbers import cell_counts, judged, score_frame, spending, total
+from flows.progress import BOARD
+from flows.sitting import Sitting, sit
+from flows.suites import Suite
+from storage.records import HumanScore, now
+from storage.results import (
+    CellCounts,
+    ConfigurationResult,
+    Estimate,
+    Exclusion,
+    FamilyResult,
+    Results,
+    Spend,
+    VersionResult,
+)
+from storage.store import Store
+from storage.vocabulary import ORIGINAL
+from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.metrics.assemble import ConfigurationNumbers, RobustResults, robust_results
+from tasks.metrics.calibration import implied
+from tasks.models.phantom import PHANTOMS
+
+NO_CELL = "no cell has been answered"
+
+
+def _human(store: Store, grid: Grid) -> dict[str, float]:
+    wanted = {family.family for family in grid.families}
+    latest: dict[str, float] = {}
+    for row in store.load(HumanScore):
+        if row.dimension == "overall" and row.family in wanted:
+            latest[row.family] = row.score
+    return latest
+
+
+def _planted(
+    configuration: Configuration, store: Store, grid: Grid, human: dict[str, float]
+) -> dict[str, float | None] | None:
+    """What a phantom's parameters imply for exactly these families and versions."""
+    phantom = PHANTOMS.get(configuration.model)
+    if phantom is None:
+        return None
+    versions = judged_by(configuration, grid)
+    names = list(dict.fromkeys(version.family.family for version in versions))
+    labels = sorted({version.label for version in versions}, key=lambda label: (label != ORIGINAL, label))
+    expected = np.full((len(names), len(labels)), np.nan)
+    texts = store.get_texts(version.version.text_hash for version in versions)
+    for version in versions:
+        row, column = names.index(version.family.family), labels.index(version.label)
+        expected[row, column] = phantom.expected(texts[version.version.text_hash])
+    scores = np.asarray([human.get(name, np.nan) for name in names])
+    return implied(expected, phantom.noise_sd, phantom.scale.snap, scores)
+
+
+def _configuration(
+    configuration: Configuration, suite: Suite, numbers: ConfigurationNumbers | None, counts: CellCounts, spend: Spend
+) -> ConfigurationResult:
+    common: dict[str, Any] = {
+        "name": configuration.name,
+        "endpoint": configuration.endpoint,
+        "model": configuration.model,
+        "protocol": configuration.protocol,
+        "kind": suite.judge.endpoints[configuration.endpoint].kind,
+        "cells": counts,
+        "spend": spend,
+    }
+    if numbers is None:
+        return ConfigurationResult(metrics={"mad": Estimate(value=None, reason=NO_CELL)}, **common)
+    return ConfigurationResult(
+        metrics={**numbers.metrics, **{f"variance_{name}": part for name, part in numbers.components.items()}},
+        false_robustness=numbers.false_robustness,
+        histogram=numbers.spread.histogram,
+        entropy_bits=numbers.spread.entropy_bits,
+        top_share=numbers.spread.top_share,
+        scores=numbers.scores,
+        **common,
+    )
+
+
+def _versions(versions: Iterable[LabelledVersion]) -> list[VersionResult]:
+    return [
+        VersionResult(
+            family=entry.family.family,
+            condition=entry.condition,
+            producer="" if entry.producer == NOBODY else entry.producer,
+            pages=entry.version.pages,
+            words=entry.version.words,
+            segments=entry.version.segments,
+            segments_changed=entry.version.segments_changed,
+            segments_fallback=entry.version.segments_fallback,
+            facts=entry.version.facts,
+        )
+        for entry in versions
+    ]
+
+
+def _families(grid: Grid, human: dict[str, float]) -> list[FamilyResult]:
+    counts: dict[str, int] = {}
+    for version in grid.versions:
+        counts[version.family.family] = counts.get(version.family.family, 0) + 1
+    return [
+        FamilyResult(
+            family=family.family,
+            title=family.title,
+            source_kind=family.source_kind,
+            pages=family.pages,
+            words=family.words,
+            human_score=human.get(family.family),
+            versions=counts.get(family.family, 0),
+            flags=family.flags,
+        )
+        for family in grid.families
+    ]
+
+
+def _provenance(sitting: Sitting, numbers: RobustResults | None) -> dict[str, Any]:
+    suite = sitting.suite
+    protocols = sorted({configuration.protocol for configuration in suite.judge.all_configurations()})
+    return {
+        "evenhand": package_version("evenhand"),
+        "suite_hash": suite.hash(),
+        "run_id": sitting.run_id,
+        "seed": suite.seed,
+        "bootstrap": {"draws": suite.draws, "seed": suite.seed, "unit": "family", "paired": True},
+        "protocols": {name: PROTOCOLS[name].identity("sampled") for name in protocols},
+        "producers": {p.name: p.identity("joint") for p in producers(suite)},
+        "python": platform.python_version(),
+        "packages": {
+            name: package_version(name)
+            for name in ("prefect", "duckdb", "openai", "numpy", "scipy", "polars", "pymupdf", "pydantic")
+        },
+        "families": len(numbers.families) if numbers else 0,
+    }
+
+
+def _state(counts: Iterable[CellCounts], grid: Grid) -> str:
+    missing = any(entry.answered < entry.wanted for entry in counts)
+    if not grid.versions:
+        return "failed"
+    return "complete_with_gaps" if missing or grid.unmade else "complete"
+
+
+def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
+    """Every number of a suite, from what is stored now. Makes no call.
+
+    Args:
+        sitting: the suite and its store.
+        excluded_families: families that were not taken in, with reasons.
+    """
+    suite, store, grid = sitting.suite, sitting.store, sitting.grid()
+    cells = judged(suite, store, grid).cells
+    human = _human(store, grid)
+    answered = cells.filter(pl.col("outcome") == "answered")["configuration"].unique().to_list()
+    frame = score_frame(cells.filter(pl.col("configuration").is_in(answered)))
+    numbers = robust_results(frame, human, draws=suite.draws, seed=suite.seed) if answered else None
+    spends, by_name = spending(store, cells), dict(cells.group_by("configuration"))
+    configurations = []
+    for configuration in suite.judge.all_configurations():
+        own = by_name.get((configuration.name,), cells.clear())
+        found = numbers.configurations.get(configuration.name) if numbers else None
+        made = _configuration(configuration, suite, found, cell_counts(own), spends.get(configuration.name, Spend()))
+        configurations.append(made.model_copy(update={"planted": _planted(configuration, store, grid, human)}))
+    return Results(
+        suite=suite.name,
+        benchmark=suite.benchmark,
+        title=suite.title or suite.name,
+        made_at=now(),
+        state=_state([entry.cells for entry in configurations], grid),
+        families=_families(grid, human),
+        versions=_versions(grid.versions),
+        conditions=list(suite.rewrite.names()),
+        producers=[spec.name for spec in suite.rewrite.producers],
+        configurations=configurations,
+        effects=numbers.effects if numbers else [],
+        comparisons=numbers.comparisons if numbers else [],
+        exclusions=[*excluded_families, *grid.exclusions, *grid.unmade],
+        spend=total([entry.spend for entry in configurations]),
+        provenance=_provenance(sitting, numbers),
+    )
+
+
+@flow(name="aggregate", flow_run_name="aggregate-{suite}")
+def aggregate(
+    suite: str, set_fields: list[str] | None = None, store_url: str | None = None, run_id: str | None = None
+) -> str:
+    """Compute every number of a suite from what is stored; makes no call.
+
+    Args:
+        suite: name of a shipped suite, or path of a suite file.
+        set_fields: overrides as a.b=value.
+        store_url: where everything is remembered; by default .evenhand/store.duckdb.
+        run_id: the run this belongs to; None for a run of its own.
+
+    Returns:
+        The hash of the results, stored as a JSON blob.
+    """
+    sitting = sit(suite, set_fields, store_url, run_id)
+    BOARD.start("aggregate", 1)
+    results = results_of(sitting, sitting.excluded())
+    name = sitting.store.blobs.put(results.model_dump_json().encode(), "application/json")
+    sitting.store.flush()
+    BOARD.advance("aggregate")
+    BOARD.end("aggregate")
+    return name

@@ -1,0 +1,102 @@
+"""Benchmark: ingest, rewrite, judge, aggregate, publish, in this order; what is done already is not done again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from prefect import flow, runtime
+from prefect.states import Completed, Failed, State
+
+from flows.aggregate import aggregate
+from flows.ingest import ingest
+from flows.judge import judge
+from flows.publish import publish, stored_results
+from flows.rewrite import rewrite
+from flows.sitting import Sitting, sit
+from storage.records import Run
+from storage.results import Results
+
+Stage = Literal["ingest", "rewrite", "judge", "aggregate", "publish"]
+STAGES: tuple[Stage, ...] = ("ingest", "rewrite", "judge", "aggregate", "publish")
+
+
+def _note(sitting: Sitting, event: Literal["started", "ended"], state: str, facts: dict[str, Any]) -> None:
+    flow_run = runtime.flow_run.id
+    sitting.store.append(
+        Run(
+            run_id=sitting.run_id,
+            suite=sitting.suite.name,
+            suite_hash=sitting.suite.hash(),
+            event=event,
+            state=state,
+            flow_run_id=str(flow_run) if flow_run else None,
+            facts=facts,
+        )
+    )
+    sitting.store.flush()
+
+
+def summary(results: Results) -> str:
+    """The run in one line: what was judged, what is missing, what is left out."""
+    wanted = sum(entry.cells.wanted for entry in results.configurations)
+    answered = sum(entry.cells.answered for entry in results.configurations)
+    parts = [f"{answered:,} of {wanted:,} cells judged", f"{len(results.families)} families"]
+    final = [entry for entry in results.exclusions if entry.reason != "not_run"]
+    if final:
+        parts.append(f"{len(final)} exclusions")
+    return f"{results.suite}: " + ", ".join(parts)
+
+
+@flow(name="benchmark", flow_run_name="benchmark-{suite}")
+def benchmark(
+    suite: str,
+    set_fields: list[str] | None = None,
+    store_url: str | None = None,
+    out: str | None = None,
+    only: Stage | None = None,
+    retry: list[str] | None = None,
+    run_id: str | None = None,
+) -> State[Any]:
+    """Run a suite from its sources to its report; resumes by itself.
+
+    Args:
+        suite: name of a shipped suite, or path of a suite file.
+        set_fields: overrides as a.b=value.
+        store_url: where everything is remembered; by default .evenhand/store.duckdb.
+        out: the report's folder; by default .evenhand/reports/SUITE.
+        only: one stage; None is all.
+        retry: outcomes and reasons to try again although they are final.
+        run_id: the run this belongs to; None for a new one.
+    """
+    sitting = sit(suite, set_fields, store_url, run_id)
+    common: dict[str, Any] = {
+        "suite": suite, "set_fields": set_fields, "store_url": sitting.store.url, "run_id": sitting.run_id
+    }
+    _note(sitting, "started", "running", {"only": only})
+    states: list[State[Any]] = []
+    if only in (None, "ingest"):
+        states.append(ingest(**common, return_state=True))
+    if only in (None, "rewrite") and sitting.families():
+        states.append(rewrite(**common, retry=retry, return_state=True))
+    if only in (None, "judge") and sitting.families():
+        states.append(judge(**common, retry=retry, return_state=True))
+    if only not in (None, "aggregate", "publish"):
+        return _ended(sitting, states, None)
+    made = aggregate(**common)
+    results = stored_results(sitting.store, made)
+    if only != "aggregate":
+        publish(made, sitting.store.url, out)
+    return _ended(sitting, states, results)
+
+
+def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None) -> State[Any]:
+    failed = [state for state in states if not state.is_completed()]
+    told = summary(results) if results else f"{sitting.suite.name}: stage ended"
+    state = results.state if results else ("failed" if failed else "stage_complete")
+    _note(sitting, "ended", state, {"summary": told})
+    if failed:
+        return Failed(message=f"{told}; {failed[0].message}", data={"state": state, "summary": told})
+    if state == "failed":
+        return Failed(message=f"{told}: no family could be used", data={"state": state, "summary": told})
+    name = "Completed with gaps" if state == "complete_with_gaps" else None
+    return Completed(message=told, name=name, data={"state": state, "summary": told})

@@ -1,0 +1,93 @@
+"""Judge: every configuration scores every version it is to judge; shard by shard, resuming by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefect import flow
+from prefect.states import Completed, State
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.grid import Grid, judged_by
+from flows.progress import BOARD, Spent
+from flows.sitting import Sitting, sit
+from flows.suites import Suite
+from storage.vocabulary import Outcome
+from tasks.judge.protocols import Configuration
+from tasks.judge.shards import ShardOrder
+from tasks.judge.tasks import judge_shard_task
+from tasks.models.engine import Engine
+
+SHARDS_AT_ONCE = 16
+"""Threads that wait for shards; how many calls are in flight is each endpoint's matter."""
+
+
+def shard_orders(
+    suite: Suite, grid: Grid, run_id: str | None, retry: Sequence[Outcome] = ()
+) -> list[tuple[ShardOrder, int]]:
+    """The shards of a suite and how many cells each has: one configuration over a group of whole families."""
+    orders: list[tuple[ShardOrder, int]] = []
+    size = suite.judge.families_per_shard
+    for configuration in suite.judge.all_configurations():
+        by_family: dict[str, list[str]] = {}
+        for version in judged_by(configuration, grid):
+            by_family.setdefault(version.family.family, []).append(version.version.key)
+        names = list(by_family)
+        for start in range(0, len(names), size):
+            keys = [key for name in names[start : start + size] for key in by_family[name]]
+            orders.append((_order(suite, configuration, grid, keys, run_id, retry), len(keys) * suite.judge.repeats))
+    return orders
+
+
+def _order(
+    suite: Suite, configuration: Configuration, grid: Grid, keys: list[str], run_id: str | None, retry: Sequence[Outcome]
+) -> ShardOrder:
+    return ShardOrder(
+        configuration=configuration,
+        endpoint=suite.judge.endpoints[configuration.endpoint],
+        versions=tuple(grid.references[key] for key in dict.fromkeys(keys)),
+        repeats=suite.judge.repeats,
+        run_id=run_id,
+        retry=tuple(retry),
+    )
+
+
+def _spent(engine: Engine) -> Spent:
+    counters = engine.counters
+    usd = None if counters.unpriced else counters.usd
+    return Spent(counters.calls, counters.input_tokens + counters.output_tokens, usd, counters.in_flight)
+
+
+@flow(name="judge", flow_run_name="judge-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+def judge(
+    suite: str,
+    set_fields: list[str] | None = None,
+    store_url: str | None = None,
+    retry: list[str] | None = None,
+    run_id: str | None = None,
+) -> list[State[Any]] | State[Any]:
+    """Score every version with every configuration of a suite; what is judged already is not judged again.
+
+    Args:
+        suite: name of a shipped suite, or path of a suite file.
+        set_fields: overrides as a.b=value.
+        store_url: where everything is remembered; by default .evenhand/store.duckdb.
+        retry: outcomes to ask again although they are final, e.g. refused, unparsable.
+        run_id: the run this belongs to; None for a run of its own.
+    """
+    sitting: Sitting = sit(suite, set_fields, store_url, run_id)
+    orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, [Outcome(name) for name in retry or ()])
+    engine = sitting.engine()
+    BOARD.watch_spending(lambda: _spent(engine))
+    BOARD.start("judge", sum(cells for _, cells in orders))
+    futures = [(judge_shard_task.submit(sitting.store.url, order), cells) for order, cells in orders]
+    states: list[State[Any]] = []
+    for future, cells in futures:
+        future.wait()
+        cached = cells if future.state.name == "Cached" else 0
+        BOARD.advance("judge", cells, cached=cached, failed=0 if future.state.is_completed() else 1)
+        states.append(future.state)
+    BOARD.end("judge")
+    sitting.store.flush()
+    return states or Completed(message="no versions to judge")

@@ -1,0 +1,62 @@
+"""Rewrite: every family in other words, by every producer under every condition; checked and built."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from prefect import flow
+from prefect.states import Completed, State
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.families import paper_of
+from flows.grid import rewrite_shards
+from flows.progress import BOARD
+from flows.sitting import sit
+from storage.records import Step
+from tasks.rewrite.tasks import missing_versions, rewrite_task
+
+STAGE = "rewrite"
+SHARDS_AT_ONCE = 4
+"""Shards in progress; how many builds run at a time is limited for the whole process."""
+
+
+def _tell(step: Step) -> None:
+    BOARD.advance(STAGE, failed=0 if step.outcome == "done" else 1)
+
+
+@flow(name="rewrite", flow_run_name="rewrite-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+def rewrite(
+    suite: str,
+    set_fields: list[str] | None = None,
+    store_url: str | None = None,
+    retry: list[str] | None = None,
+    run_id: str | None = None,
+) -> list[State[Any]] | State[Any]:
+    """Make the versions of a suite that are not there yet.
+
+    Args:
+        suite: name of a shipped suite, or path of a suite file.
+        set_fields: overrides as a.b=value.
+        store_url: where everything is remembered; by default .evenhand/store.duckdb.
+        retry: reasons of exclusions to try again although they are final, e.g. sets_differ.
+        run_id: the run this belongs to; None for a run of its own.
+    """
+    sitting = sit(suite, set_fields, store_url, run_id)
+    sitting.engine()
+    shards = rewrite_shards(sitting.suite, sitting.families(), frozenset(retry or ()))
+    open_ = [len(missing_versions(sitting.store, shard)) for shard in shards]
+    wanted = sum(len(shard.keys()) for shard in shards)
+    BOARD.start(STAGE, wanted)
+    BOARD.advance(STAGE, wanted - sum(open_), cached=wanted - sum(open_))
+    futures = [
+        rewrite_task.submit(
+            sitting.store, shard, partial(paper_of, sitting.store, shard.family), run_id=sitting.run_id, tell=_tell
+        )
+        for shard in shards
+    ]
+    for future in futures:
+        future.wait()
+    BOARD.end(STAGE)
+    sitting.store.flush()
+    return [future.state for future in futures] or Completed(message="nothing to rewrite")

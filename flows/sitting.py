@@ -1,0 +1,63 @@
+"""One sitting at a suite: the suite, its store, the run it belongs to; what every stage flow begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flows.families import ingested
+from flows.grid import Grid, look_up
+from flows.home import default_store
+from flows.suites import Suite, load_suite
+from storage.records import Family, new_id
+from storage.store import Store, open_store
+from tasks.models.budget import Budget, spent
+from tasks.models.engine import Engine, engine_for
+
+_ENDED_WELL = ("complete", "complete_with_gaps")
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A suite, the store it is remembered in, and the run this work belongs to."""
+
+    suite: Suite
+    store: Store
+    run_id: str
+
+    def families(self) -> list[Family]:
+        """The suite's families that are ingested and not excluded, in their order."""
+        return ingested(self.suite, self.store)
+
+    def grid(self) -> Grid:
+        """What of the suite is there."""
+        return look_up(self.suite, self.store, self.families())
+
+    def engine(self) -> Engine:
+        """The process's engine for this run, with the suite's budget less what unfinished sittings have spent."""
+        limits = self.suite.budget
+        usd, tokens = spent(self.store, unfinished_runs(self.store, self.suite.name))
+        budget = Budget(limits.usd, limits.tokens, spent_usd=usd, spent_tokens=tokens)
+        return engine_for(self.store, self.run_id, budget)
+
+
+def unfinished_runs(store: Store, suite: str) -> list[str]:
+    """The runs of a suite since it last came to its end: together they are one run with one budget."""
+    rows = store.query('SELECT run_id, event, state FROM runs WHERE suite = ? ORDER BY "at"', [suite])
+    runs: list[str] = []
+    for run_id, event, state in rows.iter_rows():
+        if event == "ended" and state in _ENDED_WELL:
+            runs.clear()
+        elif run_id not in runs:
+            runs.append(run_id)
+    return runs
+
+
+def sit(suite: str, set_fields: Sequence[str] | None, store_url: str | None, run_id: str | None) -> Sitting:
+    """Load the suite and open its store.
+
+    Raises:
+        SuiteError: when the suite is wrong.
+        StoreError: when the store cannot be used.
+    """
+    return Sitting(load_suite(suite, set_fields or ()), open_store(store_url or default_store()), run_id or new_id())

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from storage.errors import StoreDamaged
 from storage.journal import Entry, dead_journals
-from storage.lease import Lease, Session
 from storage.records import now
 from storage.schema import ALL_TABLES, NotStorable, PlainRow, literal
+from storage.session import Lease, Session
 
 STORED_ONCE: tuple[str, ...] = ("texts", "blobs")
 """Tables of content-addressed things: a hash that is there is not stored again."""
@@ -28,8 +28,7 @@ _UNFIT = (duckdb.ConstraintException, duckdb.ConversionException, duckdb.Invalid
 
 def committed(session: Session, journal: str) -> int:
     """Up to which sequence a journal's rows are in the tables."""
-    rows = session.connection.execute(
-        f"SELECT coalesce(max(sequence), 0) FROM commits WHERE journal = {literal(journal)}").fetchall()
+    rows = session.run(f"SELECT coalesce(max(sequence), 0) FROM commits WHERE journal = {literal(journal)}")
     return int(rows[0][0])
 
 
@@ -69,9 +68,8 @@ def _transact(session: Session, journal: str, entries: Sequence[Entry], groups: 
         for table, rows in groups.items():
             if rows:
                 _insert(session, table, [entry.row for entry in rows])
-        session.connection.execute(
-            f"INSERT INTO commits VALUES ({literal(journal)}, {entries[-1].sequence}, {len(entries)}, "
-            f"{literal(now().isoformat())}::TIMESTAMPTZ)")
+        session.run(f"INSERT INTO commits VALUES ({literal(journal)}, {entries[-1].sequence}, {len(entries)}, "
+                    f"{literal(now().isoformat())}::TIMESTAMPTZ)")
         session.commit()
     except BaseException:
         session.rollback()
@@ -80,16 +78,13 @@ def _transact(session: Session, journal: str, entries: Sequence[Entry], groups: 
 
 def _insert(session: Session, name: str, rows: list[PlainRow]) -> None:
     table = ALL_TABLES[name]
-    where = ""
     if name in STORED_ONCE:
-        rows = list({row["hash"]: row for row in reversed(rows)}.values())
-        where = f" WHERE hash NOT IN (SELECT hash FROM {name})"
-    columns = ", ".join(f'"{column.name}"' for column in table.columns)
-    session.connection.register("incoming", table.batch([table.completed(row) for row in rows]))
-    try:
-        session.connection.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM incoming{where}")
-    finally:
-        session.connection.unregister("incoming")
+        by_hash = {row["hash"]: row for row in reversed(rows)}
+        wanted = ", ".join(map(literal, by_hash))
+        there = {found for (found,) in session.run(f"SELECT hash FROM {name} WHERE hash IN ({wanted})")}
+        rows = [row for row in by_hash.values() if row["hash"] not in there]
+    if rows:
+        session.insert(name, table.batch([table.completed(row) for row in rows]))
 
 
 def _sift(session: Session, table: str, entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
@@ -110,8 +105,8 @@ def _sift(session: Session, table: str, entries: list[Entry]) -> tuple[list[Entr
 
 
 def keep_rejected(lease: Lease, journal: str, entries: list[Entry]) -> StoreDamaged:
-    """Writes refused rows to ``rejected.jsonl`` beside the journals and says so; returns the error for the caller."""
-    place = lease.folder / "rejected.jsonl"
+    """Writes refused rows to ``rejected.rows`` beside the journals and says so; returns the error for the caller."""
+    place = lease.folder / "rejected.rows"
     with place.open("ab") as file:
         for entry in entries:
             file.write(orjson.dumps([journal, *entry]) + b"\n")

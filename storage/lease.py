@@ -10,9 +10,8 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 import duckdb
 import orjson
@@ -28,75 +27,13 @@ from storage.database import (
     refuse_newer,
 )
 from storage.errors import StoreError, StoreHeld
-from storage.manifest import Counts, Manifest
-from storage.migrations import COUNTED, migrate
+from storage.manifest import Manifest
+from storage.migrations import migrate
 from storage.records import now
+from storage.session import FileSession
 
 WAIT_S = 60.0
 _POLL_S = 0.004
-
-
-class Session(Protocol):
-    """An open store, as the writer and the readers use it."""
-
-    connection: Connection
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-
-    def commit(self) -> None:
-        """Ends it, all or nothing."""
-
-    def rollback(self) -> None:
-        """Undoes it."""
-
-    def checkpoint(self) -> bool:
-        """Brings every committed row into the main file. False when others hindered it and it is to be tried again."""
-
-
-def counts(connection: Connection) -> Counts:
-    """Rows by table."""
-    query = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in COUNTED)
-    return dict(connection.execute(query).fetchall())
-
-
-class Lease(Protocol):
-    """Where sessions come from: a file, or a server."""
-
-    folder: Path
-    """Journals, manifest and locks of this machine's processes."""
-    manifest: Manifest
-    wait_s: float
-
-    def session(self, wait_s: float | None = None) -> AbstractContextManager[Session]:
-        """An open store, for as long as the ``with`` lasts."""
-
-
-class FileSession:
-    """An open store file."""
-
-    def __init__(self, connection: Connection, manifest: Manifest) -> None:
-        self.connection = connection
-        self._manifest = manifest
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-        self.connection.execute("BEGIN")
-
-    def commit(self) -> None:
-        """Ends it, all or nothing."""
-        self.connection.execute("COMMIT")
-
-    def rollback(self) -> None:
-        """Undoes it; a transaction that DuckDB has already undone is no error."""
-        with suppress(duckdb.TransactionException):
-            self.connection.execute("ROLLBACK")
-
-    def checkpoint(self) -> bool:
-        """Brings every committed row into the main file, then promises it."""
-        self.connection.execute("CHECKPOINT store")
-        self._manifest.write(counts(self.connection))
-        return True
 
 
 class FileLease:
@@ -174,8 +111,9 @@ class FileLease:
             if not self._checked:
                 migrate(connection, str(self.path))
                 self._checked = True
-            self._compare(connection)
-            yield FileSession(connection, self.manifest)
+            session = FileSession(connection, self.manifest)
+            self._compare(session)
+            yield session
         finally:
             # After an error the close may meet it again (a full disk): the log then stays, and the next lease reads it.
             with suppress(duckdb.Error):
@@ -218,9 +156,9 @@ class FileLease:
                 else:
                     raise
 
-    def _compare(self, connection: Connection) -> None:
+    def _compare(self, session: FileSession) -> None:
         promised = self.manifest.read()
-        present = counts(connection)
+        present = session.counts()
         lost = {table: rows - present.get(table, 0) for table, rows in promised.items() if rows > present.get(table, 0)}
         if lost:
             named = ", ".join(f"{rows} of {table}" for table, rows in lost.items())

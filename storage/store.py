@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -20,16 +20,16 @@ import pyarrow as pa
 from storage.blobs import Blobs
 from storage.errors import StoreDamaged, StoreError
 from storage.keys import content_hash
-from storage.lease import FileLease, Lease, Session
-from storage.quack import Address, QuackLease, parse_address
+from storage.lease import FileLease
+from storage.quack_client import Address, QuackLease, parse_address
 from storage.records import TableRecord, Text
 from storage.schema import NotStorable, table_of
+from storage.session import Frames, Lease, Session
 from storage.texts import TextCache
 from storage.views import BEST_FIRST, best, settled
 from storage.writer import Writer
 
 R = TypeVar("R", bound=TableRecord)
-Frames = Mapping[str, "pl.DataFrame | pa.Table"]
 
 class Store:
     """A store. Share one per process (``open_store`` does); every method may be called from any thread."""
@@ -212,10 +212,7 @@ class Store:
 
     def _ask(self, sql: str, params: Sequence[object], frames: Frames) -> pa.Table:
         with self.session() as session:
-            for name, frame in frames.items():
-                session.connection.register(name, frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame)
-            session.connection.execute("BEGIN TRANSACTION READ ONLY")
-            return session.connection.execute(sql, list(params)).to_arrow_table()
+            return session.ask(sql, params, frames)
 
 
 _OPEN: dict[str, Store] = {}

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from storage.errors import StoreDamaged
 from storage.keys import ALGORITHM, content_hash
-from storage.lease import Session
-from storage.records import Call, Record, TableRecord
-from storage.schema import ALL_TABLES, literal
+from storage.records import Call, Record, TableRecord, now
+from storage.schema import ALL_TABLES, MOMENT, literal
+from storage.session import Session
 from storage.store import Store
 
 Derive = Mapping[str, Callable[[TableRecord], str | None]]
@@ -152,8 +152,7 @@ def _repair_rows(session: Session, hashes: Mapping[str, list[str]], keys: list[s
     for kind, fields_by_table in (("text", _TEXT_FIELDS), ("blob", _BLOB_FIELDS)):
         for table, fields in fields_by_table.items():
             where = " OR ".join(f"{field} IN {_list(hashes[kind])}" for field in fields)
-            rows = session.connection.execute(f"SELECT key FROM {table} WHERE {where}").fetchall()
-            remake |= {key for (key,) in rows}
+            remake |= {key for (key,) in session.run(f"SELECT key FROM {table} WHERE {where}")}
             moved += _move(session, table, where, f"a {kind} of it was damaged")
     moved += _move(session, "steps", f"key IN {_list(remake)}", "what it made was damaged")
     for name in {*hashes["text"], *hashes["blob"]}:
@@ -167,16 +166,21 @@ def _repair_rows(session: Session, hashes: Mapping[str, list[str]], keys: list[s
 
 
 def _move(session: Session, table: str, where: str, reason: str) -> int:
-    rows = session.connection.execute(f"SELECT * FROM {table} WHERE {where}").to_arrow_table().to_pylist()
+    names = [column.name for column in ALL_TABLES[table].columns]
+    rows = session.run(f"SELECT {', '.join(map(_quoted, names))} FROM {table} WHERE {where}")
     if not rows:
         return 0
-    kept = pa.table({"json": [orjson.dumps(row, default=str).decode() for row in rows]})
-    session.connection.register("kept", kept)
-    session.connection.execute(
-        f"INSERT INTO set_aside SELECT {literal(table)}, {literal(reason)}, json, now() FROM kept")
-    session.connection.unregister("kept")
-    session.connection.execute(f"DELETE FROM {table} WHERE {where}")
+    session.insert("set_aside", pa.table({
+        "table_name": [table] * len(rows), "reason": [reason] * len(rows),
+        "row_json": [orjson.dumps(dict(zip(names, row, strict=True))).decode() for row in rows],
+        "at": pa.array([now()] * len(rows), MOMENT),
+    }))
+    session.run(f"DELETE FROM {table} WHERE {where}")
     return len(rows)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _list(values: Iterable[str]) -> str:

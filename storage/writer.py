@@ -18,8 +18,8 @@ from storage.commit import commit_entries, committed, fold_dead, keep_rejected
 from storage.database import explained
 from storage.errors import StoreError, StoreHeld
 from storage.journal import Entry, Journal, read_journal
-from storage.lease import Lease, Session
 from storage.schema import PlainRow
+from storage.session import Lease, Session
 
 BATCH_ROWS = 256
 BATCH_SECONDS = 1.0

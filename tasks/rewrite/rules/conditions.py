@@ -1,7 +1,8 @@
 """The ten conditions and the null paraphrase, composed of the packaged tables.
 
-The six single conditions are one table each. The joint rewrite applies all six in order; its rounds are the same with other
-dice on the previous round's text. Here belongs which tables make up which condition; what a table says is in ``tables/``.
+The six single conditions are one table each. The joint rewrite applies all six in order; its rounds are the same with
+other dice on the previous round's text. Here belongs which tables make up which condition; what a table says is in
+``tables/``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _STAGES: Final[dict[str, tuple[str, ...]]] = {
     "null_paraphrase": ("null_paraphrase",),
 }
 RULE_CONDITIONS: Final = tuple(_STAGES)
+EAGERNESS: Final = 2.2
+"""How readily a table among several opens sentences, against its even share of them."""
 LONGEST: Final = 1.75
 """How much longer than what it is made from a text may become, in characters."""
 
@@ -34,7 +37,8 @@ def rewrite_text(text: str, condition: str, seed: int) -> str:
     """Rewrite one masked text under one condition.
 
     Args:
-        text: prose in which every protected span is a mask ``⟦n⟧``; for ``joint_r2`` and ``joint_r3`` the previous round's.
+        text: prose in which every protected span is a mask ``⟦n⟧``; for ``joint_r2`` and ``joint_r3`` that of the
+            previous round.
         condition: a condition's name, or ``null_paraphrase``.
         seed: of the producer: another seed prefers other alternatives and fires in other places.
 
@@ -47,8 +51,11 @@ def rewrite_text(text: str, condition: str, seed: int) -> str:
     if condition not in _STAGES:
         raise UnknownCondition(f"the rule-based producer knows no condition called {condition!r}")
     room = LONGEST * len(text)
-    for stage in _STAGES[condition]:
-        longer = apply_table(load_table(stage), text, Dice(seed, f"{condition}/{stage}"))
+    stages = _STAGES[condition]
+    for place, stage in enumerate(stages):
+        # Each of the tables that follow is to find sentences that nothing was set before.
+        share = None if len(stages) == 1 else EAGERNESS / (len(stages) - place)
+        longer = apply_table(load_table(stage), text, Dice(seed, f"{condition}/{stage}"), share=share)
         if len(longer) <= room:
             text = longer
     return text

@@ -1,7 +1,7 @@
 """One table applied to one text: which matches fire, what is said, and what is set before a sentence.
 
-The same text, table and dice give the same result on every machine. Here belongs the walk over a text; which tables make up a
-condition is ``conditions.py``'s matter.
+The same text, table and dice give the same result on every machine. Here belongs the walk over a text; which tables
+make up a condition is ``conditions.py``'s matter.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from tasks.rewrite.rules.table import Opener, Table, known_openers
 _WORD_BEFORE: Final = re.compile(r"(?:^|[\s(\[“\"`])([A-Za-z]+(?:-[a-z]+)*)\s+\Z")
 _SLOT: Final = re.compile(r"\{(\d+)\}")
 _SPACES: Final = re.compile(r" {2,}")
-_SAFE_START: Final = re.compile(
-    r"(?:The|This|These|Those|We|Our|It|Each|All|Both|There|Such|Many|Several|Every|Any|Its|Their|They|Some|No|Another|Most(?! \w+ly)"
-    r"|An|A(?=\s+[a-z]{4,})|When|If|For|In|With|At|To|On|Under|Across|Because|While|By|From|Within|Once|After|Without|Where|Here"
-    r"|Results|Experiments|Measurements|Values|Models|Methods|Users|Systems|Errors|Training|Performance|Accuracy|Data|Samples|Tests"
-    r"|Tasks|Queries|Requests|Signals|Parameters|Layers|Columns|Rows|Different|Further|Only|More|Other|Recent)(?=\s)"
-)
+_SAFE_WORDS: Final = """
+The This These Those We Our It Each All Both There Such Many Several Every Any Its Their They Some No Another An
+When If For In With At To On Under Across Because While By From Within Once After Without Where Here
+Results Experiments Measurements Values Models Methods Users Systems Errors Training Performance Accuracy Data Samples
+Tests Tasks Queries Requests Signals Parameters Layers Columns Rows Different Further Only More Other Recent
+"""
+_SAFE_START: Final = re.compile(rf"(?:{'|'.join(_SAFE_WORDS.split())}|Most(?! \w+ly)|A(?=\s+[a-z]{{4,}}))(?=\s)")
+"""Words that lose their capital when something is set before them."""
 _OWN_OPENING: Final = re.compile(r"(?:\S+\s+){0,2}\S+,")
 """A sentence that already begins with a short introduction takes no other."""
 _FINITE: Final = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|may|might|does|do|did|shows?|uses?|gives?|makes?|provides?"
-    r"|allows?|requires?|remains?|follows?|supports?|yields?|improves?|reduces?|achieves?|performs?|describes?|defines?|presents?"
-    r"|introduces?|proposes?|becomes?|holds?|depends?|produces?|contains?|includes?|enables?|needs?|takes?|keeps?|means?"
-    r"|We\s+\w+|we\s+\w+)\b"
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|may|might|does|do|did|shows?|uses?|gives?|makes?"
+    r"|provides?|allows?|requires?|remains?|follows?|supports?|yields?|improves?|reduces?|achieves?|performs?|describes?"
+    r"|defines?|presents?|introduces?|proposes?|becomes?|holds?|depends?|produces?|contains?|includes?|enables?|needs?|takes?"
+    r"|keeps?|means?|[Ww]e\s+\w+)\b"
 )
 _THANKS: Final = re.compile(r"\b(?:thank|acknowledge|grateful|gratefully|funded|supported by)\b")
 _HAS_NUMBER: Final = re.compile(r"⟦\d+⟧|\d")
@@ -75,7 +77,7 @@ class Dice:
         return preferred if roll // 1009 % 3 else (preferred + 1 + roll // 31 % max(1, options - 1)) % options
 
 
-def _said(rule: Rule, match: re.Match[str], alternative: str, *, opens: bool) -> str | None:
+def _said(match: re.Match[str], alternative: str, *, opens: bool) -> str | None:
     """What stands in the place of a match, or None where it would not fit."""
     source = match[0]
     def fill(slot: re.Match[str]) -> str:
@@ -137,7 +139,7 @@ def fire(table: Table, text: str, dice: Dice) -> Iterator[Fired]:
             if roll // 17 % 1000 >= threshold:
                 continue
             choice = dice.habit(len(rule.alternatives), rule.id, roll)
-            new = _said(rule, match, rule.alternatives[choice], opens=opens)
+            new = _said(match, rule.alternatives[choice], opens=opens)
             if new is not None:
                 yield Fired(start, match.end(), rule.kind, new)
                 done = match.end()
@@ -182,14 +184,14 @@ def _opener_for(table: Table, sentence: str) -> tuple[int, Opener] | None:
     return None
 
 
-def open_sentences(table: Table, text: str, dice: Dice, *, eager: bool = False) -> str:
+def open_sentences(table: Table, text: str, dice: Dice, *, readiness: float = 1.0) -> str:
     """The text with openers before a few of its sentences: the ones a table knows best first.
 
     Args:
         table: whose openers.
         text: the text.
         dice: for the choices.
-        eager: open twice as readily, because nothing else has changed.
+        readiness: times the rates of the table.
     """
     if not table.openers:
         return text
@@ -202,7 +204,7 @@ def open_sentences(table: Table, text: str, dice: Dice, *, eager: bool = False) 
         sentence = text[span.start:span.end]
         found = _opener_for(table, sentence)
         roll = dice.roll("open", crc32(sentence.encode("utf-8", "surrogatepass")))
-        if found is not None and roll // 13 % 1000 < found[1].rate * (2000 if eager else 1000):
+        if found is not None and roll // 13 % 1000 < found[1].rate * 1000 * readiness:
             wanted.append((found[0], roll, span, found[1]))
     # Sort by rank and roll only: spans and openers have no order of their own.
     chosen = sorted(wanted, key=lambda item: item[:2])[: 1 + len(spans) // SENTENCES_PER_OPENER]
@@ -212,7 +214,16 @@ def open_sentences(table: Table, text: str, dice: Dice, *, eager: bool = False) 
     return text
 
 
-def apply_table(table: Table, text: str, dice: Dice) -> str:
-    """Rewrite a text by one table."""
+def apply_table(table: Table, text: str, dice: Dice, *, share: float | None = None) -> str:
+    """Rewrite a text by one table.
+
+    Args:
+        table: what may fire, and what may be set before sentences.
+        text: the text.
+        dice: for the choices.
+        share: of the sentences for this table where several follow each other; None for a table that works alone: it
+            then opens twice as readily where nothing else has changed.
+    """
     changed = substitute(text, fire(table, text, dice))
-    return open_sentences(table, changed, dice, eager=changed == text)
+    readiness = share if share is not None else 2.0 if changed == text else 1.0
+    return open_sentences(table, changed, dice, readiness=readiness)

@@ -20,15 +20,17 @@ class Forms(NamedTuple):
 
 _IRREGULAR: Final[dict[str, tuple[str, str]]] = {
     "be": ("was", "been"), "become": ("became", "become"), "begin": ("began", "begun"), "build": ("built", "built"),
-    "choose": ("chose", "chosen"), "draw": ("drew", "drawn"), "find": ("found", "found"), "get": ("got", "obtained"),
-    "give": ("gave", "given"), "go": ("went", "gone"), "hold": ("held", "held"), "keep": ("kept", "kept"),
-    "lead": ("led", "led"), "let": ("let", "let"), "make": ("made", "made"), "put": ("put", "put"), "run": ("ran", "run"),
-    "see": ("saw", "seen"), "set": ("set", "set"), "shed": ("shed", "shed"), "show": ("showed", "shown"),
-    "take": ("took", "taken"), "think": ("thought", "thought"), "undertake": ("undertook", "undertaken"),
-    "write": ("wrote", "written"), "bring": ("brought", "brought"), "underlie": ("underlay", "underlain"),
-    "arise": ("arose", "arisen"), "uphold": ("upheld", "upheld"),
+    "choose": ("chose", "chosen"), "draw": ("drew", "drawn"), "find": ("found", "found"), "get": ("got",
+    "obtained"), "give": ("gave", "given"), "go": ("went", "gone"), "hold": ("held", "held"), "keep": ("kept",
+    "kept"), "lead": ("led", "led"), "let": ("let", "let"), "make": ("made", "made"), "put": ("put", "put"), "run":
+    ("ran", "run"), "see": ("saw", "seen"), "set": ("set", "set"), "shed": ("shed", "shed"), "show": ("showed",
+    "shown"), "take": ("took", "taken"), "think": ("thought", "thought"), "undertake": ("undertook", "undertaken"),
+    "write": ("wrote", "written"), "bring": ("brought", "brought"), "underlie": ("underlay", "underlain"), "arise":
+    ("arose", "arisen"), "uphold": ("upheld", "upheld"),
 }
-_DOUBLING: Final = frozenset({"get", "let", "put", "run", "set", "stop", "plan", "occur", "refer", "transfer", "begin", "permit"})
+_DOUBLING: Final = frozenset(
+    {"get", "let", "put", "run", "set", "stop", "plan", "occur", "refer", "transfer", "begin", "permit"}
+)
 _VOWELS: Final = "aeiou"
 
 

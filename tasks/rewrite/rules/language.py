@@ -18,14 +18,14 @@ GAP: Final = r"(?:[ \t]+|[ \t]*\n[ \t]*)"
 _GLUE_BEFORE: Final = frozenset("-_/\\~⟧'’`{}$.@#&^|=<>*0123456789+")
 _GLUE_AFTER: Final = frozenset("-_/\\⟦'’{}$@#&^|=<>*0123456789+(")
 _ABBREVIATION: Final = re.compile(
-    r"(?:^|[\s(⟧])(?:e\.g|i\.e|et al|cf|vs|resp|approx|Fig|Figs|Eq|Eqs|Sec|Secs|Tab|Ref|Refs|Thm|Prop|Alg|App|Ch|No|Dr|Prof|Mr|Ms|St"
-    r"|etc|viz|ca|[A-Za-z])\.$"
+    r"(?:^|[\s(⟧])(?:e\.g|i\.e|et al|cf|vs|resp|approx|Figs?|Eqs?|Secs?|Tab|Refs?|Thm|Prop|Alg|App|Ch|No|Dr"
+    r"|Prof|Mr|Ms|St|etc|viz|ca|[A-Za-z])\.$"
 )
 _SENTENCE_BREAK: Final = re.compile(rf"[.!?](?:[)\"'’”]+|⟦\d+⟧)?{GAP}(?=[A-Z])")
 _QUOTE_MARK: Final = re.compile(r"[`“„«‘\"]")
 _QUOTATION: Final = re.compile(
-    r"(?=[`“„«‘\"])(?:``.*?(?:''|\Z)|“.*?(?:”|\Z)|„.*?(?:[“”]|\Z)|«.*?(?:»|\Z)|‘[^’]*’(?![a-z])|(?<![A-Za-z0-9])`[^`']*'(?![a-z])"
-    r"|(?<![\w\\])\"[^\"]*(?:\"|\Z))", re.S,
+    r"(?=[`“„«‘\"])(?:``.*?(?:''|\Z)|“.*?(?:”|\Z)|„.*?(?:[“”]|\Z)|«.*?(?:»|\Z)|‘[^’]*’(?![a-z])"
+    r"|(?<![A-Za-z0-9])`[^`']*'(?![a-z])|(?<![\w\\])\"[^\"]*(?:\"|\Z))", re.S,
 )
 _LEADING_MASKS: Final = re.compile(r"(?:⟦\d+⟧\s*)*")
 _CONSONANT_SOUND: Final = re.compile(r"(?:eu|ew|uni(?!m|n[aefhiost])|us(?:e|a|u)|ut(?:ili|op)|ubiq|one\b|once\b)")

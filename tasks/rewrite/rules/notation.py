@@ -1,7 +1,7 @@
 """How a rule is written down, and what it becomes: ``pattern -> alternative / alternative``.
 
-A pattern is tokens with spaces between. A token that is consumed has a number, from 1, and an alternative says ``{n}`` for what
-stood there:
+A pattern is tokens with spaces between. A token that is consumed has a number, from 1, and an alternative says
+``{n}`` for what stood there:
 
     show|find        one of these words (``carried_out`` stands for two words)
     @method          the words of a list in ``tables/words.yaml``; may be mixed: ``@method|rule``
@@ -10,9 +10,9 @@ stood there:
     ?also|then       may be there or not
     word,            the comma belongs to the pattern (and not to ``{n}``)
 
-Tokens that are only looked at: ``<a|b`` the word before is none of these (``*ly``: no adverb, ``#``: no mask or number), ``<<a|b`` it is one of these, ``!a|b`` the word after
-is none of these, ``+a|b`` it is one of these (``#``, ``,`` and ``.`` may be among them), ``^.`` a sentence begins here, ``^,``
-a comma stands before.
+Tokens that are only looked at: ``<a|b`` the word before is none of these (``*ly``: no adverb, ``#``: no mask or
+number), ``<<a|b`` it is one of these, ``!a|b`` the word after is none of these, ``+a|b`` it is one of these (``#``,
+``,`` and ``.`` may be among them), ``^.`` a sentence begins here, ``^,`` a comma stands before.
 
 Here belongs the reading of one rule. Where rules are applied is ``engine.py``'s matter.
 """
@@ -30,9 +30,9 @@ Words = Mapping[str, tuple[str, ...]]
 
 _NUMBER_OR_MASK: Final = r"(?:⟦\d+⟧|\d[\d.,]*(?<![.,]))"
 _SMALL_WORDS: Final = (
-    r"(?:(?!(?:that|which|who|whose|where|when|if|is|are|was|were|be|we|and|or|but|as|than|to)\b)[a-z]+(?:-[a-z]+)*{gap})"
-    r"{{0,3}}?(?!(?:that|which|who|whose|where|when|if|is|are|was|were|be|we|and|or|but|as|than|to)\b)[a-z]+(?:-[a-z]+)*"
-).format(gap=GAP)
+    rf"(?:(?!(?:that|which|who|whose|where|when|if|is|are|was|were|be|we|and|or|but|as|than|to)\b)[a-z]+(?:-[a-z]+)*{GAP})"
+    r"{0,3}?(?!(?:that|which|who|whose|where|when|if|is|are|was|were|be|we|and|or|but|as|than|to)\b)[a-z]+(?:-[a-z]+)*"
+)
 _END_OF_WORD: Final = r"(?![A-Za-z0-9'’-])"
 
 

@@ -1,8 +1,8 @@
 """The packaged tables: one YAML file a condition, read once into rules and openers.
 
-A table has ``rate`` (the share of matches that fire), ``rules`` (one a line, see ``notation.py``), ``verbs`` (``use -> employ``:
-every form where it is surely a verb), ``adverbs`` (``show -> clearly``: put before the verb), and ``openers`` (what is set before
-a whole sentence). Here belongs reading them; the words themselves are in ``tables/``.
+A table has ``rate`` (the share of matches that fire), ``rules`` (one a line, see ``notation.py``), ``verbs``
+(``use -> employ``: every form where it is surely a verb), ``adverbs`` (``show -> clearly``: put before the verb), and
+``openers`` (what is set before a whole sentence). Here belongs reading them; the words themselves are in ``tables/``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final
 
@@ -80,7 +80,11 @@ def _verb_lines(line: str) -> Iterator[str]:
     verb, _, wanted = head.partition(":")
     look = f" {' '.join(looks)}" if looks else ""
     others = [forms(part.strip()) for part in right.split(" / ")]
-    yield from _form_lines(verb, look, wanted or "bspg", lambda form: " / ".join(getattr(other, form) for other in others))
+
+    def render(form: str) -> str:
+        return " / ".join(getattr(other, form) for other in others)
+
+    yield from _form_lines(verb, look, wanted or "bspg", render)
 
 
 def _adverb_lines(line: str) -> Iterator[str]:
@@ -121,7 +125,7 @@ def _rules(loaded: dict[str, Any], words: Words) -> Iterator[Rule]:
                 yield read_rule(formed, words, number=number, kind=section)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_table(name: str) -> Table:
     """Read a packaged table.
 

@@ -1,4 +1,4 @@
-"""Judging against a server that fails in five ways: every cell has a score or a typed reason, nothing is bought twice."""
+"""Judging against a failing server: every cell has a score or a typed reason, and nothing is bought twice."""
 
 from __future__ import annotations
 

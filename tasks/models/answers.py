@@ -75,13 +75,16 @@ def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The objects of a JSON list; nothing of what is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
 def _joined(content: Any) -> str:
     """The visible text of a chat message: a string, or a list of typed parts."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        return ""
-    parts = (part for part in content if isinstance(part, Mapping) and part.get("type") in ("text", "output_text"))
+    parts = (part for part in _mappings(content) if part.get("type") in ("text", "output_text"))
     return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
@@ -141,14 +144,12 @@ def _usage(usage: Any, names: tuple[str, str]) -> Usage:
 
 def _logprobs(items: Any) -> list[dict[str, Any]] | None:
     """Token probabilities as ``[{token, logprob, top: {token: logprob}}]``; entries not finite are left out."""
-    if not isinstance(items, list) or not items:
-        return None
     read: list[dict[str, Any]] = []
-    for item in items:
-        if not isinstance(item, Mapping) or not _finite(item.get("logprob")):
+    for item in _mappings(items):
+        if not _finite(item.get("logprob")):
             continue
-        tops = item.get("top_logprobs") or []
-        top = {t["token"]: float(t["logprob"]) for t in tops if isinstance(t, Mapping) and _finite(t.get("logprob"))}
+        tops = _mappings(item.get("top_logprobs"))
+        top = {str(t.get("token", "")): float(t["logprob"]) for t in tops if _finite(t.get("logprob"))}
         read.append({"token": str(item.get("token", "")), "logprob": float(item["logprob"]), "top": top})
     return read or None
 
@@ -197,18 +198,18 @@ def _read_responses(body: Mapping[str, Any]) -> Reply:
     texts: list[str] = []
     refusals: list[str] = []
     logprobs: list[Any] = []
-    for item in (item for item in output if isinstance(item, Mapping) and item.get("type") == "message"):
-        for part in (part for part in item.get("content") or [] if isinstance(part, Mapping)):
+    for item in (item for item in _mappings(output) if item.get("type") == "message"):
+        for part in _mappings(item.get("content")):
             if part.get("type") == "refusal":
                 refusals.append(str(part.get("refusal") or "no reason given"))
             elif isinstance(part.get("text"), str):
                 texts.append(part["text"])
-                logprobs += part.get("logprobs") or []
+                logprobs += _mappings(part.get("logprobs"))
     turn = _Turn(
         text="".join(texts),
         refusal=" ".join(refusals) or None,
         finish=reason or ("incomplete" if status == "incomplete" else "stop"),
-        reasoning_only=any(isinstance(item, Mapping) and item.get("type") == "reasoning" for item in output),
+        reasoning_only=any(item.get("type") == "reasoning" for item in _mappings(output)),
     )
     if turn.finish == "incomplete":
         return _broken(body, "the response is incomplete without a reason")

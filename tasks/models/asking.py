@@ -21,7 +21,7 @@ from storage.store import Store
 from storage.vocabulary import Outcome
 from tasks.models.asks import Ask
 from tasks.models.bodies import body_of, parameters_sent, token_cap
-from tasks.models.budget import Budget, BudgetGone
+from tasks.models.budget import Budget, BudgetGone, Reservation
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.limiter import Closed
 from tasks.models.lines import Line
@@ -154,25 +154,26 @@ class Asking:
         output = token_cap(form.parameters) or desk.counters.typical_output(self._ask.model)
         expected = Usage(self._chars // CHARS_PER_TOKEN + PDF_TOKENS * len(self._pdfs), output)
         tokens = (expected.input or 0) + output
-        reservation = desk.budget.reserve(cost_usd(self._line.endpoint, self._ask.model, expected), tokens)
-        usd: float | None = 0.0
-        used = 0
+        price = cost_usd(self._line.endpoint, self._ask.model, expected)
+        desk.budget.check(price, tokens)
+        ticket = await limiter.admit(self._ask.model, tokens)
+        reply: Reply | None = None
+        cost: tuple[float | None, int] = (0.0, 0)
+        reservation: Reservation | None = None
+        started, clock = now(), time.perf_counter()
         try:
-            ticket = await limiter.admit(self._ask.model, tokens)
-            reply: Reply | None = None
-            started, clock = now(), time.perf_counter()
-            try:
-                reply = await self._sent(texts, form)
-            finally:
-                limiter.settle(ticket, reply)
-            reply = self._not_cut(reply)
+            reservation = desk.budget.reserve(price, tokens)
+            reply = await self._sent(texts, form)
+            latency_ms = (time.perf_counter() - clock) * 1000
             self._attempt += 1
-            call = self._row(reply, form, started, (time.perf_counter() - clock) * 1000)
+            call = self._row(self._not_cut(reply), form, started, latency_ms)
             desk.store.append(call)
             desk.counters.count(call)
-            usd, used = call.cost_usd, (call.input_tokens or 0) + (call.output_tokens or 0)
+            cost = (call.cost_usd, (call.input_tokens or 0) + (call.output_tokens or 0))
         finally:
-            desk.budget.settle(reservation, usd, used)
+            limiter.settle(ticket, reply)
+            if reservation is not None:
+                desk.budget.settle(reservation, *cost)
         return call, reply
 
     async def _sent(self, texts: dict[str, str], form: Form) -> Reply:

@@ -46,8 +46,13 @@ class Budget:
         self._held_tokens = 0
         self._lock = Lock()
 
+    def check(self, usd: float | None, tokens: int) -> None:
+        """Refuses, like ``reserve``, and sets nothing aside: for before a call waits for its place."""
+        with self._lock:
+            self._refuse(usd or 0.0, tokens)
+
     def reserve(self, usd: float | None, tokens: int) -> Reservation:
-        """Sets the expected cost of one call aside.
+        """Sets the expected cost of one call aside, at the moment it goes out.
 
         Args:
             usd: expected dollars; None when the price is not known.
@@ -58,12 +63,7 @@ class Budget:
         """
         cost = usd or 0.0
         with self._lock:
-            if self.usd is not None and self.spent_usd + self._held_usd + cost > self.usd:
-                raise BudgetGone(f"not sent: the budget of {self.usd:g} dollars is spent ({self.spent_usd:.2f} so far)")
-            if self.tokens is not None and self.spent_tokens + self._held_tokens + tokens > self.tokens:
-                raise BudgetGone(
-                    f"not sent: the budget of {self.tokens} tokens is spent ({self.spent_tokens} so far)"
-                )
+            self._refuse(cost, tokens)
             self._held_usd += cost
             self._held_tokens += tokens
         return Reservation(cost, tokens)
@@ -78,6 +78,12 @@ class Budget:
                 self.spent_usd += usd
             elif tokens:
                 self.unpriced_calls += 1
+
+    def _refuse(self, cost: float, tokens: int) -> None:
+        if self.usd is not None and self.spent_usd + self._held_usd + cost > self.usd:
+            raise BudgetGone(f"not sent: the budget of {self.usd:g} dollars is spent ({self.spent_usd:.2f} so far)")
+        if self.tokens is not None and self.spent_tokens + self._held_tokens + tokens > self.tokens:
+            raise BudgetGone(f"not sent: the budget of {self.tokens} tokens is spent ({self.spent_tokens} so far)")
 
 
 def spent(store: Store, run_ids: list[str]) -> tuple[float, int]:

@@ -46,8 +46,9 @@ _RATE = re.compile(
 )
 _OVERLOADED = re.compile(r"overloaded|at capacity|unavailable|busy", re.I)
 _CULPRIT = re.compile(
-    r"(?:unsupported (?:parameter|value)|unrecognized request argument(?: supplied)?|unknown (?:parameter|name|field)"
-    r"|unexpected keyword argument|extra inputs are not permitted|does not support(?: the)?(?: parameter)?"
+    r"(?:unsupported[_ ](?:parameter|value)|unrecognized request argument(?: supplied)?"
+    r"|unknown[_ ](?:parameter|name|field)|unexpected keyword argument|extra inputs are not permitted"
+    r"|does not support(?: the)?(?: parameter)?"
     r"|parameter not supported|not support(?:ed)?(?: parameter)?)"
     r"\W{0,4}([A-Za-z_][\w.]*)?",
     re.I,

@@ -101,7 +101,18 @@ def _interval(name: str, work: _Work, weights: Floats, methods: Mapping[str, str
     if method != "f":
         return interval(work.kernels[name], weights, method, work.drawn[name])
     y = work.grid.null if name.startswith("noise_") and work.grid.null is not None else work.grid.y
-    return icc_f_interval(robust.mean_squares(y[complete_rows(y)]))
+    return _f_interval(y[complete_rows(y)])
+
+
+def _f_interval(complete: Floats) -> Interval:
+    """The F interval of ICC(A,1) over settings that differ: one that repeats another in every family is no evidence."""
+    distinct = np.unique(complete, axis=1)
+    if distinct.shape[1] == complete.shape[1]:
+        return icc_f_interval(robust.mean_squares(complete))
+    if distinct.shape[1] < 2:
+        return Interval(None, None, None, "no residual variance: no F interval")
+    limits = icc_f_interval(robust.mean_squares(distinct))
+    return replace(limits, flags=(*limits.flags, "repeated_settings"))
 
 
 def _metrics(work: _Work, weights: Floats, methods: Mapping[str, str]) -> dict[str, Estimate]:

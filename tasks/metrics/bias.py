@@ -133,10 +133,10 @@ def item_draws(frame: pl.DataFrame, draws: int = DRAWS, seed: int = SEED) -> Dra
         for bias, rows, matrix in blocks:
             sums[bias].append((weights[:, rows] @ matrix).reshape(-1, len(configurations), len(CELLS)))
     joined: dict[str, Floats] = {bias: np.concatenate(parts) for bias, parts in sums.items()}
-    by_bias = {(name, bias): total[:, place[name]] for bias, total in joined.items() for name in configurations}
+    by_bias = {(name, bias): each[:, place[name]] for bias, each in joined.items() for name in configurations}
     every: Floats = np.zeros((draws, len(configurations), len(CELLS)))
-    for one in joined.values():
-        every = every + one
+    for total in joined.values():
+        every += total
     return Draws(by_bias, {name: every[:, place[name]] for name in configurations})
 
 

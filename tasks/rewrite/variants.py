@@ -6,7 +6,6 @@ wordings come from ``producers.py`` and ``model.py``, the check of the build fro
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ from tasks.rewrite.spec import Producer
 
 PDF: Final = "application/pdf"
 TAR: Final = "application/x-tar"
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 ASKED_TO_MEND: Final = 6
 """Wordings that a producer is shown with the log when taking wordings back did not help."""
 _PASSING_REASONS: Final = frozenset({"timed_out", "too_many_processes"})
@@ -150,7 +148,7 @@ def _version(bench: Bench, key: str, condition: str, producer: Producer) -> Vers
     return Version(
         key=key, family_key=family.key, condition=condition, text_hash=store.put_text(text.text),
         pdf_hash=store.blobs.put(made.build.pdf, PDF), source_hash=store.blobs.put(to_tar(made.project), TAR),
-        pages=made.build.pages, words=len(_WORD.findall(text.text)), segments=made.segments,
+        pages=made.build.pages, words=text.words, segments=made.segments,
         segments_changed=made.changed, segments_fallback=made.fallbacks, facts=facts)
 
 

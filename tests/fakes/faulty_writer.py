@@ -1,7 +1,7 @@
 """A model that rewrites passages over HTTP, well or with the faults that real ones have.
 
-Speaks enough of Chat Completions for the rewriting stage. A faulty wording carries the word ``FAULTY`` so that a test can
-look for it in what was compiled.
+Speaks enough of Chat Completions for the rewriting stage. A faulty wording carries the word ``FAULTY`` so that a test
+can look for it in what was compiled.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ def _changed_number(text: str) -> str:
         r"(?<![⟦\d])\d+(?![⟧\d])", text) else text + " FAULTY by 12."
 
 
+def _guessed_mask(text: str) -> str:
+    return (_MASK.sub("<M1>", text, count=1) if _MASK.search(text) else f"{text} <M1>") + " FAULTY"
+
+
 FAULTS: dict[str, Callable[[str], str]] = {
     "lost_mask": _lost_mask,
     "doubled_mask": _doubled_mask,
@@ -53,9 +57,9 @@ FAULTS: dict[str, Callable[[str], str]] = {
     "empty": lambda text: "",
     "three_times": lambda text: " ".join([_MASK.sub("FAULTY", text)] * 2 + [text]),
     "other_language": lambda text: " ".join(
-        ["FAULTY wir zeigen hier dass unser neues Verfahren bei allen Aufgaben besser abschneidet als andere", *_MASK.findall(text),
-         *re.findall(r"(?<![⟦\d])\d[\d.]*(?![⟧\d])", text)]),
-    "guessed_mask": lambda text: (_MASK.sub("<M1>", text, count=1) if _MASK.search(text) else f"{text} <M1>") + " FAULTY",
+        ["FAULTY wir zeigen hier dass unser neues Verfahren bei allen Aufgaben besser abschneidet als andere",
+         *_MASK.findall(text), *re.findall(r"(?<![⟦\d])\d[\d.]*(?![⟧\d])", text)]),
+    "guessed_mask": _guessed_mask,
     "leaked_prompt": lambda text: f"Keep the masks unchanged. FAULTY {text}",
 }
 
@@ -114,8 +118,9 @@ class FaultyWriter:
                 self.broken += Counter()
                 return int(status), {"error": {"message": "out of order", "type": "server_error"}}
             said = self._review() if "BEGIN DRAFT" in prompt else self._write(prompt)
-        return 200, {"id": "x", "model": body["model"], "usage": {"prompt_tokens": 10, "completion_tokens": 10}, "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]}
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+        usage = {"prompt_tokens": 10, "completion_tokens": 10}
+        return 200, {"id": "x", "model": body["model"], "usage": usage, "choices": [choice]}
 
     def _review(self) -> str:
         return json.dumps({"weaknesses": [{"where": "abstract", "weakness": "timid", "advice": "say it clearly"}]})

@@ -29,9 +29,9 @@ def passage() -> str:
     """A paragraph of ordinary scientific prose, with masks and numbers."""
     return (
         "In this paper, we propose a method for ranking documents ⟦1⟧. Our approach uses a small model and shows that "
-        "existing methods lose about 12.5 points on many tasks. However, the results in Table ⟦2⟧ suggest that the gap is "
-        "larger than expected, because the data contain several kinds of noise.\nWe evaluate our method on 3 data sets, "
-        "where ⟦3⟧ is the number of queries. The model improves the score by 0.04 and is based on a simple idea. "
+        "existing methods lose about 12.5 points on many tasks. However, the results in Table ⟦2⟧ suggest that the gap "
+        "is larger than expected, because the data contain several kinds of noise.\nWe evaluate our method on 3 data "
+        "sets, where ⟦3⟧ is the number of queries. The model improves the score by 0.04 and is based on a simple idea. "
         "This problem is important for practice, so we also discuss its limits. It can be seen that the model is "
         "better than the baseline. Finally, we describe the code."
     )

@@ -72,8 +72,8 @@ def test_good_wordings_are_used_and_never_asked_again(
 
 
 @pytest.mark.parametrize("fault", [
-    "lost_mask", "doubled_mask", "changed_number", "raw_percent", "raw_ampersand", "code_fence", "new_cite", "new_figure", "empty",
-    "three_times", "other_language", "guessed_mask", "leaked_prompt",
+    "lost_mask", "doubled_mask", "changed_number", "raw_percent", "raw_ampersand", "code_fence", "new_cite",
+    "new_figure", "empty", "three_times", "other_language", "guessed_mask", "leaked_prompt",
 ])
 def test_a_model_that_always_errs_changes_nothing(
     store: Store, faulty_writer: ModuleType, demo_segments: dict[str, list[Segment]], fault: str
@@ -194,7 +194,8 @@ def test_a_repair_shows_the_log(
 ) -> None:
     parts = _parts(demo_segments, 2)
     with faulty_writer.FaultyWriter() as writer:
-        made = mend_by_model(_pen(store, writer.base_url), [(part, part.text + " x") for part in parts], "! Undefined control")
+        failed = [(part, part.text + " x") for part in parts]
+        made = mend_by_model(_pen(store, writer.base_url), failed, "! Undefined control")
     assert len(made.texts) == 2
     assert "! Undefined control" in str(writer.requests[-1]["messages"])
 
@@ -225,10 +226,12 @@ def test_answers_are_read_as_they_come(answer: str | None, read: dict[str, str] 
 
 
 def test_reviews_are_read_as_they_come() -> None:
-    assert read_review('{"weaknesses": [{"where": "a", "weakness": "b", "advice": "c\\nd"}, {"advice": ""}]}') == ["a: b -> c d"]
+    answer = '{"weaknesses": [{"where": "a", "weakness": "b", "advice": "c\\nd"}, {"advice": ""}]}'
+    assert read_review(answer) == ["a: b -> c d"]
     assert read_review("nice") is None
 
 
 def test_the_outline_has_no_masks() -> None:
     abstract = Segment("a#1", "a", 0, 0, "We use ⟦1⟧ here.", ("$x$",), "", kind="abstract")
-    assert outline_of("T", ["One", "Two"], [abstract]) == "Title: T\nSections:\n- One\n- Two\nAbstract:\nWe use (...) here.\n"
+    assert outline_of("T", ["One", "Two"], [abstract]) == (
+        "Title: T\nSections:\n- One\n- Two\nAbstract:\nWe use (...) here.\n")

@@ -1,9 +1,10 @@
-"""The rule-based producer: every condition goes in its direction, on every demo paper, and nothing protected changes."""
+"""The rule-based producer: every condition goes in its direction on every demo paper, nothing protected changes."""
 
 from __future__ import annotations
 
 import re
 import string
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,10 @@ from tasks.rewrite.producers import reword_by_rules
 from tasks.rewrite.rules.conditions import RULE_CONDITIONS, SINGLE, UnknownCondition, rewrite_text
 from tasks.rewrite.rules.review import review
 
+WRONG_ARTICLE = re.compile(
+    r"\ba (?:original|essential|overlooked|empirical|alternative|important|objective)\b"
+    r"|\ban (?:novel|new|general|broad|key|central|formal|clear|strong)\b|\ba an\b|\ban a\b"
+)
 Papers = dict[str, list[Segment]]
 
 
@@ -68,7 +73,7 @@ def test_rounds_keep_changing_and_stay_bounded(demo_segments: Papers) -> None:
         for condition in ("joint", "joint_r2", "joint_r3"):
             rounds.append([rewrite_text(text, condition, 1) for text in rounds[-1]])
         sizes = [sum(map(len, texts)) for texts in rounds]
-        changed = [sum(a != b for a, b in zip(x, y, strict=True)) for x, y in zip(rounds, rounds[1:], strict=False)]
+        changed = [sum(a != b for a, b in zip(x, y, strict=True)) for x, y in pairwise(rounds)]
         assert all(number >= len(parts) // 10 for number in changed), (paper, changed)
         assert sizes[3] < 1.6 * sizes[0], (paper, sizes)
         assert sizes[3] - sizes[2] < sizes[1] - sizes[0], (paper, sizes)
@@ -102,11 +107,11 @@ def test_the_directed_rewrite_leaves_fewer_weak_spots(demo_segments: Papers, pas
 
 @pytest.mark.parametrize("condition", CONDITION_NAMES)
 def test_quoted_text_names_and_compounds_stay(condition: str) -> None:
-    text = ("The prompt was ``we propose a new method, but our results are large'' in all runs. The New Method Challenge of "
-            "Large Model Systems uses a use-case of our-method type in ⟦1⟧use⟦2⟧ and \"we show many results\" too.")
+    text = ("The prompt was ``we propose a new method, but our results are large'' in all runs. The New Method "
+            "Challenge of Large Model Systems uses a use-case of our-method type in ⟦1⟧use⟦2⟧ and \"we show many results\" too.")
     new = rewrite_text(text, condition, 1)
-    for kept in ("``we propose a new method, but our results are large''", "New Method Challenge", "Large Model Systems",
-                 "use-case", "our-method", "⟦1⟧use⟦2⟧", '"we show many results"'):
+    for kept in ("``we propose a new method, but our results are large''", "New Method Challenge",
+                 "Large Model Systems", "use-case", "our-method", "⟦1⟧use⟦2⟧", '"we show many results"'):
         assert kept in new
 
 
@@ -116,9 +121,7 @@ def test_no_doubled_word_no_broken_article_no_small_sentence_start(demo_segments
         for part in parts:
             new = rewrite_text(part.text, condition, 1)
             assert doubled(new) <= doubled(part.text), new
-            wrong = re.findall(r"\ba (?:original|essential|overlooked|empirical|alternative|important|objective)\b"
-                               r"|\ban (?:novel|new|general|broad|key|central|formal|clear|strong)\b|\ba an\b|\ban a\b", new)
-            assert not wrong, new
+            assert not WRONG_ARTICLE.search(new), new
             starts = re.findall(r"(?<![.][A-Za-z])(?<!al)(?<!vs)[.?!] ([a-z]\w*)", new)
             assert len(starts) <= len(re.findall(r"(?<![.][A-Za-z])(?<!al)(?<!vs)[.?!] ([a-z]\w*)", part.text)), new
 
@@ -127,11 +130,13 @@ def doubled(text: str) -> int:
     return len(re.findall(r"\b([A-Za-z]{2,}) \1\b", text))
 
 
-_words = st.sampled_from(
+VOCABULARY = (
     "we our the a an method methods results show shows use used using new large many propose evidence model is are was "
-    "however therefore because in this paper that it can be seen better than also important and so to of with for , . ; "
-    "`` '' \" ( ) ⟦M⟧ 3 0.5 12\\% don't e.g. et al. Fig. The We Our This In However, If about performance 95\\% --- \n".split(" ")
+    "however therefore because in this paper that it can be seen better than also important and so to of with "
+    "for , . ; `` '' \" ( ) ⟦M⟧ 3 0.5 12\\% don't e.g. et al. Fig. The We Our This In However, If about performance "
+    "95\\% --- \n"
 )
+_words = st.sampled_from(VOCABULARY.split(" "))
 
 
 @st.composite

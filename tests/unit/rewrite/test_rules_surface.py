@@ -58,6 +58,7 @@ def test_sentences_end_where_people_end_them() -> None:
     text = "As in Fig. 3 of Smith et al. The rest follows. We then stop, e.g. here. ⟦1⟧ It ends.⟦2⟧ Done"
     prose = Prose(text)
     found = [text[span.start:span.end] for span in prose.sentences()]
-    assert found == ["As in Fig. 3 of Smith et al. The rest follows.", "We then stop, e.g. here. ⟦1⟧ It ends.⟦2⟧", "Done"]
+    assert found == ["As in Fig. 3 of Smith et al. The rest follows.", "We then stop, e.g. here. ⟦1⟧ It ends.⟦2⟧",
+                     "Done"]
     assert prose.opens_sentence(text.index("We then"))
     assert not prose.opens_sentence(text.index("The rest"))

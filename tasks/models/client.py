@@ -35,8 +35,7 @@ class Client:
         self._http = http
         self._url = httpx2.URL(f"{str(wire.base_url).rstrip('/')}{PATHS[endpoint.api]}")
         self._headers = _headers_of(wire)
-        timeout = httpx2.Timeout(endpoint.timeout_s, connect=min(CONNECT_S, endpoint.timeout_s), pool=None)
-        self._extensions = {"timeout": timeout.as_dict()}
+        self._extensions = {"timeout": http.timeout.as_dict()}
 
     async def send(self, body: bytes) -> Reply:
         """Sends one request and waits for its reply, whatever it is.
@@ -105,12 +104,13 @@ async def open_client(endpoint: EndpointSpec) -> Client:
     """
     key = api_key(endpoint)
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    # Certificates are read and modules loaded: not on the loop, where others wait for answers.
+    return await asyncio.to_thread(_client, endpoint, key)
+
+
+def _client(endpoint: EndpointSpec, key: str | None) -> Client:
     transport = transport_for(endpoint)
-    base_url = endpoint.base_url
-    if transport is not None:
-        base_url = base_url or IN_PROCESS_URL
-    elif endpoint.kind == "local":
-        base_url = await asyncio.to_thread(serve_embedded)
+    base_url = endpoint.base_url or (serve_embedded() if endpoint.kind == "local" else IN_PROCESS_URL)
     timeout = httpx2.Timeout(endpoint.timeout_s, connect=min(CONNECT_S, endpoint.timeout_s), pool=None)
     limits = httpx2.Limits(max_connections=endpoint.max_in_flight, max_keepalive_connections=endpoint.max_in_flight)
     http = (

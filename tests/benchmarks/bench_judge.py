@@ -96,7 +96,9 @@ def main() -> None:
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "bench.duckdb")
-        print(f"{'server':>8} {'in flight':>9} {'limit/s':>8} {'plain/s':>8} {'ours/s':>8} {'of limit':>8} {'x plain':>8}")
+        print(
+            f"{'server':>8} {'in flight':>9} {'limit/s':>8} {'plain/s':>8} {'ours/s':>8} {'of limit':>8} {'x plain':>8}"
+        )
         for latency_ms, in_flight in ((200, 64), (200, 256), (0, 64)):
             with MockServer(latency_ms) as server:
                 theirs = mine = 0.0

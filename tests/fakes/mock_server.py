@@ -20,7 +20,9 @@ class MockServer:
     def __init__(self, latency_ms: float = 0.0, faults: Mapping[str, Any] | None = None, seed: int = 0) -> None:
         command = [sys.executable, "-u", str(SCRIPT), "--port", "0", "--latency-ms", str(latency_ms)]
         command += ["--faults", json.dumps(dict(faults or {})), "--seed", str(seed)]
-        self._process = subprocess.Popen([sys.executable, "-u", "-c", _ANY_PORT, *command[2:]], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", "-c", _ANY_PORT, *command[2:]], stdout=subprocess.PIPE, text=True
+        )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if "listening on" not in line:
@@ -55,7 +57,9 @@ class MockServer:
     def __enter__(self) -> MockServer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 

@@ -34,7 +34,9 @@ def answer(text: str = '{"rating": 6}', **usage: Any) -> httpx2.Response:
     return httpx2.Response(200, json=body)
 
 
-def error(status: int, code: str = "x", message: str = "x", param: str | None = None, **headers: str) -> httpx2.Response:
+def error(
+    status: int, code: str = "x", message: str = "x", param: str | None = None, **headers: str
+) -> httpx2.Response:
     """An error in OpenAI's form."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     body = {"error": {"code": code, "type": code, "message": message, "param": param}}

@@ -205,7 +205,11 @@ def test_a_file_that_is_gone_is_uploaded_anew(bench):
     sent = bench.script(script)
     (call,) = bench.ask(bench.question("later", pdf=pdf))
     assert call.outcome is Outcome.answered
-    assert [request.url.path for request in sent.requests] == ["/v1/chat/completions", "/v1/files", "/v1/chat/completions"]
+    assert [request.url.path for request in sent.requests] == [
+        "/v1/chat/completions",
+        "/v1/files",
+        "/v1/chat/completions",
+    ]
 
 
 def test_where_there_is_no_files_route_the_pdf_goes_inline(bench):
@@ -248,7 +252,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(bench, monkeypatch):
     monkeypatch.delenv("EVENHAND_TEST_KEY", raising=False)
     bench.endpoint = EndpointSpec(name="far", base_url="http://in-process.invalid/v1", api_key_env="EVENHAND_TEST_KEY")
     sent = bench.script(lambda request, n: answer())
-    with pytest.raises(EnvironmentProblem, match="far.*EVENHAND_TEST_KEY"):
+    with pytest.raises(EnvironmentProblem, match=r"far.*EVENHAND_TEST_KEY"):
         bench.ask(bench.question())
     assert not sent.requests
 

@@ -44,7 +44,9 @@ VARIANTS = [
     ask(response_schema=SCHEMA),
     ask(response_schema={**SCHEMA, "properties": dict(reversed(SCHEMA["properties"].items()))}),
     ask(response_schema=SCHEMA, endpoint=ENDPOINT.model_copy(update={"structured": "none"})),
-    ask().model_copy(update={"messages": (Message(role="user", parts=(Part(kind="pdf", hash=content_hash("paper")),)),)}),
+    ask().model_copy(
+        update={"messages": (Message(role="user", parts=(Part(kind="pdf", hash=content_hash("paper")),)),)}
+    ),
 ]
 
 
@@ -100,7 +102,7 @@ def test_bad_endpoints_are_refused(fields):
 def test_a_missing_key_names_endpoint_and_variable(monkeypatch):
     monkeypatch.delenv("EVENHAND_TEST_KEY", raising=False)
     spec = EndpointSpec(name="router", base_url="http://h/v1", api_key_env="EVENHAND_TEST_KEY")
-    with pytest.raises(EnvironmentProblem, match="router.*EVENHAND_TEST_KEY"):
+    with pytest.raises(EnvironmentProblem, match=r"router.*EVENHAND_TEST_KEY"):
         api_key(spec)
 
 

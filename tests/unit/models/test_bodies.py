@@ -124,7 +124,13 @@ def test_truncated_answers_are_asked_for_with_a_higher_cap():
 
 
 def test_permanent_outcomes_are_not_asked_again():
-    for outcome in (Outcome.refused, Outcome.filtered, Outcome.context_too_long, Outcome.bad_request, Outcome.quota_gone):
+    for outcome in (
+        Outcome.refused,
+        Outcome.filtered,
+        Outcome.context_too_long,
+        Outcome.bad_request,
+        Outcome.quota_gone,
+    ):
         assert next_wait(Reply(outcome), outcome, Effort(CHAT), {}) is None
 
 

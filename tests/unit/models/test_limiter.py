@@ -145,8 +145,14 @@ def test_a_wait_above_the_cap_closes_the_model_until_then():
     assert later is Outcome.answered
 
 
-@pytest.mark.parametrize("reply", [limited(None), Reply(Outcome.provider_error, error="refused"),
-                                   Reply(Outcome.provider_error, http_status=503, overloaded=True, error="503")])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        limited(None),
+        Reply(Outcome.provider_error, error="refused"),
+        Reply(Outcome.provider_error, http_status=503, overloaded=True, error="503"),
+    ],
+)
 def test_an_overloaded_server_gets_less_and_then_more_again(reply):
     async def go():
         limiter = Limiter(spec(max_in_flight=64))
@@ -223,7 +229,7 @@ def test_no_minute_holds_more_than_the_limit(limit, wanted):
 @settings(deadline=None)
 def test_corrections_give_back_what_was_not_used(limit, used):
     throttle = Throttle(limit)
-    for actual in used:
+    for _actual in used:
         booking = throttle.book(limit, 0.0)
         throttle.correct(booking, 0.0)
     free = throttle.book(1, booking.at)

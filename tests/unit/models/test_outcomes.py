@@ -29,7 +29,11 @@ FAILURES = [
     (403, {"error": {"message": "model not allowed for this project"}}, Outcome.unauthorised),
     (401, {"error": {"code": "invalid_api_key", "message": "Incorrect API key provided"}}, Outcome.unauthorised),
     (400, {"error": {"message": "API key not valid. Please pass a valid API key."}}, Outcome.unauthorised),
-    (400, {"error": {"code": "context_length_exceeded", "message": "maximum context length"}}, Outcome.context_too_long),
+    (
+        400,
+        {"error": {"code": "context_length_exceeded", "message": "maximum context length"}},
+        Outcome.context_too_long,
+    ),
     (400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "x"}}, Outcome.context_too_long),
     (413, "<html>Request Entity Too Large</html>", Outcome.context_too_long),
     (500, {"error": {"message": "the request exceeds the available context size"}}, Outcome.context_too_long),
@@ -70,7 +74,10 @@ def test_each_failure_has_its_outcome(status, body, outcome):
         (b'{"choices":[]}', Outcome.provider_error),
         (b'{"choices":null}', Outcome.provider_error),
         (b'{"choices":[{"finish_reason":"stop"}]}', Outcome.provider_error),
-        (b'{"choices":[{"error":{"code":502,"message":"upstream"},"message":{"content":"x"}}]}', Outcome.provider_error),
+        (
+            b'{"choices":[{"error":{"code":502,"message":"upstream"},"message":{"content":"x"}}]}',
+            Outcome.provider_error,
+        ),
         (b"<html>Please log in</html>", Outcome.provider_error),
         (b"", Outcome.provider_error),
         (b'"just a string"', Outcome.provider_error),
@@ -168,7 +175,8 @@ def test_usage_and_names_are_read_from_both_apis():
 
 
 def test_logprobs_are_read_and_what_is_not_finite_is_left_out():
-    tokens = b'[{"token":"7","logprob":-0.5,"top_logprobs":[{"token":"7","logprob":-0.5},{"token":"8","logprob":-Infinity}]}]'
+    tops = b'[{"token":"7","logprob":-0.5},{"token":"8","logprob":-Infinity}]'
+    tokens = b'[{"token":"7","logprob":-0.5,"top_logprobs":' + tops + b"}]"
     body = b'{"choices":[{"message":{"content":"7"},"finish_reason":"stop","logprobs":{"content":' + tokens + b"}}]}"
     reply = read_reply("chat", 200, body, {})
     assert reply.logprobs == [{"token": "7", "logprob": -0.5, "top": {"7": -0.5}}]
@@ -177,7 +185,10 @@ def test_logprobs_are_read_and_what_is_not_finite_is_left_out():
 @pytest.mark.parametrize(
     ("error", "culprit"),
     [
-        ({"code": "unsupported_parameter", "param": "max_tokens", "message": "Unsupported parameter: 'max_tokens'"}, "max_tokens"),
+        (
+            {"code": "unsupported_parameter", "param": "max_tokens", "message": "Unsupported parameter: 'max_tokens'"},
+            "max_tokens",
+        ),
         ({"message": "Unsupported value: 'temperature' does not support 0 with this model."}, "temperature"),
         ({"message": "Unrecognized request argument supplied: seed"}, "seed"),
         ({"message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}, "seed"),
@@ -252,11 +263,36 @@ def test_no_body_whatever_breaks_the_reading(content, api, status):
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.sampled_from(["message", "output_text", "reasoning", "text"])
-    | st.dictionaries(
-        st.sampled_from(["choices", "message", "content", "output", "error", "type", "text", "usage", "code", "status",
-                         "finish_reason", "logprobs", "token", "logprob", "top_logprobs", "incomplete_details", "reason", "prompt_tokens"]),
-        inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.sampled_from(["message", "output_text", "reasoning", "text"])
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "output",
+                    "error",
+                    "type",
+                    "text",
+                    "usage",
+                    "code",
+                    "status",
+                    "finish_reason",
+                    "logprobs",
+                    "token",
+                    "logprob",
+                    "top_logprobs",
+                    "incomplete_details",
+                    "reason",
+                    "prompt_tokens",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=12,
 )
 

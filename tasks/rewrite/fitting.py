@@ -6,9 +6,7 @@ matter, what becomes of the result is ``variants.py``'s.
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,7 +20,6 @@ MAX_BUILDS: Final = 24
 """Builds that one repair may take: three culprits among some hundred wordings."""
 MAX_CULPRITS: Final = 3
 _AT_LINE: Final = re.compile(r"(?:\./)?([^\s:()\[\]]+\.\w+):(\d+):")
-_seats = threading.BoundedSemaphore(max(1, os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,6 @@ class Fit:
     seconds: float = 0.0
 
 
-def seated_build(paper: Paper, project: Project) -> Build:
-    """A build that waits until one of this machine's cores is free."""
-    with _seats:
-        return build(project, baseline=paper.baseline, limits=paper.limits)
-
-
 def fit(paper: Paper, parts: Sequence[Segment], texts: Mapping[str, str]) -> Fit:
     """Put wordings in place; where the paper then differs from its original, take back the ones that are at fault.
 
@@ -90,7 +81,7 @@ def fit(paper: Paper, parts: Sequence[Segment], texts: Mapping[str, str]) -> Fit
 
 def _try(paper: Paper, parts: Sequence[Segment], texts: dict[str, str]) -> Fit:
     project = apply(paper.project, texts, of=parts)
-    made = seated_build(paper, project)
+    made = build(project, baseline=paper.baseline, limits=paper.limits)
     return Fit(texts, project, made, differences(paper.baseline, made), seconds=made.seconds)
 
 

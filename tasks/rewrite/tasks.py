@@ -17,9 +17,9 @@ from storage.records import Family, Step, Version
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
 from tasks.rewrite.fitting import Paper
-from tasks.rewrite.keys import PARENTS, original_key, rewrite_key
+from tasks.rewrite.keys import PARENTS, rewrite_key
 from tasks.rewrite.spec import Producer
-from tasks.rewrite.variants import Bench, make_variant, original_version
+from tasks.rewrite.variants import Bench, make_variant
 
 AT_ONCE = 2
 """Versions of one shard that are made at a time; how many builds run is limited for the whole process."""
@@ -75,9 +75,27 @@ def wanting(store: Store, keys: Sequence[str], retry: Collection[str] = ()) -> s
     return unsettled | set(store.missing("versions", sorted(done)))
 
 
+def missing_of(store: Store, shards: Sequence[Shard]) -> list[list[str]]:
+    """The conditions that each shard lacks, in two queries for all of them.
+
+    Args:
+        store: the ledger.
+        shards: with one set of ``retry`` reasons.
+    """
+    keys = [shard.keys() for shard in shards]
+    retry = frozenset().union(*(shard.retry for shard in shards))
+    open_keys = wanting(store, list(dict.fromkeys(key for wanted in keys for key in wanted.values())), retry)
+    return [[condition for condition, key in wanted.items() if key in open_keys] for wanted in keys]
+
+
+def missing_versions(store: Store, shard: Shard) -> list[str]:
+    """The conditions that one shard lacks; makes nothing. For many shards use ``missing_of``."""
+    return missing_of(store, [shard])[0]
+
+
 def rewrite_shard(
     store: Store, shard: Shard, paper: Callable[[], Paper], *, run_id: str | None = None,
-    tell: Callable[[Step], None] = lambda _: None,
+    tell: Callable[[Step], None] = lambda _: None, missing: Collection[str] | None = None,
 ) -> ShardResult:
     """Make what a shard lacks.
 
@@ -86,18 +104,16 @@ def rewrite_shard(
         shard: what is wanted.
         paper: gives the original's project and build; called only when something is to be made.
         run_id: enters the step rows.
-        tell: called with each step that ended, for progress; from several threads.
+        tell: called with each step that ended, for progress.
+        missing: the conditions that are not there, where they were looked up for many shards at once.
 
     Raises:
         EnvironmentProblem: this machine has no TeX, or an endpoint's key variable is not set.
     """
-    keys = shard.keys()
-    open_keys = wanting(store, list(keys.values()), shard.retry)
-    result = ShardResult()
-    result.cached = [condition for condition, key in keys.items() if key not in open_keys]
-    if shard.family.text_hash is not None and store.missing("versions", [original_key(shard.family)]):
-        store.append(original_version(shard.family))
-    todo = [condition for condition, key in keys.items() if key in open_keys]
+    lacking = set(missing_versions(store, shard) if missing is None else missing)
+    wanted = list(shard.keys())
+    todo = [condition for condition in wanted if condition in lacking]
+    result = ShardResult(cached=[condition for condition in wanted if condition not in lacking])
     if not todo:
         return result
     bench = Bench(store, shard.family, paper(), run_id, shard.captions)
@@ -127,13 +143,6 @@ def _note(result: ShardResult, condition: str, step: Step) -> None:
         result.failed[condition] = step.reason or "failed"
 
 
-def missing_versions(store: Store, shard: Shard) -> list[str]:
-    """The conditions of a shard that are not there, for plans; makes nothing."""
-    keys = shard.keys()
-    open_keys = wanting(store, list(keys.values()), shard.retry)
-    return [condition for condition, key in keys.items() if key in open_keys]
-
-
 def versions_of(store: Store, shard: Shard) -> dict[str, Version]:
     """The versions of a shard that are there, by condition."""
     keys = shard.keys()
@@ -150,10 +159,10 @@ def versions_of(store: Store, shard: Shard) -> dict[str, Version]:
 )
 def rewrite_task(
     store: Store, shard: Shard, paper: Callable[[], Paper], run_id: str | None = None,
-    tell: Callable[[Step], None] = lambda _: None,
+    tell: Callable[[Step], None] = lambda _: None, missing: Collection[str] | None = None,
 ) -> State[ShardResult]:
     """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again."""
-    result = rewrite_shard(store, shard, paper, run_id=run_id, tell=tell)
+    result = rewrite_shard(store, shard, paper, run_id=run_id, tell=tell, missing=missing)
     if result.failed:
         condition, reason = next(iter(result.failed.items()))
         said = f"{len(result.failed)} versions are to be tried again, {condition}: {reason}"

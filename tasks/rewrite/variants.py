@@ -14,13 +14,13 @@ from typing import Any, Final
 from storage.records import Family, Step, Version
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
-from tasks.latex.compile import Build, differences
+from tasks.latex.compile import Build, build, differences
 from tasks.latex.masks import MASK, Segment
 from tasks.latex.pdftext import pdf_text
 from tasks.latex.project import Project, load_project, to_tar
 from tasks.latex.segments import read_prose
 from tasks.models.engine import engine_for
-from tasks.rewrite.fitting import Fit, Paper, fit, seated_build
+from tasks.rewrite.fitting import Fit, Paper, fit
 from tasks.rewrite.keys import PARENTS, SHARED, original_key, rewrite_key
 from tasks.rewrite.model import (
     Pen,
@@ -153,7 +153,7 @@ def _version(bench: Bench, key: str, condition: str, producer: Producer) -> Vers
 
 
 def _recompiled(bench: Bench) -> _Made:
-    made = seated_build(bench.paper, bench.paper.project)
+    made = build(bench.paper.project, baseline=bench.paper.baseline, limits=bench.paper.limits)
     faults = differences(bench.paper.baseline, made)
     if faults:
         raise _refusal(made, faults)

@@ -11,6 +11,7 @@ import pytest
 
 from storage.records import Family
 from storage.store import Store, open_store
+from tasks.latex.baseline import MEDIA_TYPE, build_facts, carry_archive
 from tasks.latex.compile import build
 from tasks.latex.pdftext import pdf_text
 from tasks.latex.project import Project, load_project, make_project, to_tar
@@ -75,7 +76,8 @@ def family_of() -> Callable[[Store, Paper], Family]:
             key="sha256:" + "f" * 64, family="paper", source_kind="latex", title="A Method for Small Things",
             source_hash=store.blobs.put(to_tar(paper.project), "application/x-tar"), main_file=paper.project.main,
             text_hash=store.put_text(text.text), pdf_hash=store.blobs.put(paper.baseline.pdf, "application/pdf"),
-            pages=paper.baseline.pages, words=text.words)
+            pages=paper.baseline.pages, words=text.words,
+            facts={"build": build_facts(paper.baseline, store.blobs.put(carry_archive(paper.baseline), MEDIA_TYPE))})
         store.append(family)
         return family
 

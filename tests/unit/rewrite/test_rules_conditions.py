@@ -108,7 +108,8 @@ def test_the_directed_rewrite_leaves_fewer_weak_spots(demo_segments: Papers, pas
 @pytest.mark.parametrize("condition", CONDITION_NAMES)
 def test_quoted_text_names_and_compounds_stay(condition: str) -> None:
     text = ("The prompt was ``we propose a new method, but our results are large'' in all runs. The New Method "
-            "Challenge of Large Model Systems uses a use-case of our-method type in ⟦1⟧use⟦2⟧ and \"we show many results\" too.")
+            "Challenge of Large Model Systems uses a use-case of our-method type in ⟦1⟧use⟦2⟧ and "
+            "\"we show many results\" too.")
     new = rewrite_text(text, condition, 1)
     for kept in ("``we propose a new method, but our results are large''", "New Method Challenge",
                  "Large Model Systems", "use-case", "our-method", "⟦1⟧use⟦2⟧", '"we show many results"'):

@@ -2,11 +2,13 @@
 
 Rows are in the journal before ``append`` returns. The thread commits them at most 1 s or 256 rows apart, in larger
 batches when they come faster. Any thread that has the store open may commit too (a reader sees its own rows that way).
-An error of the thread is raised by the next append, flush or close; its rows stay in the journal and are tried again.
+An error of the thread is raised by the next append, unless a later commit mended it; flush and close commit themselves.
+Rows that could not be committed stay in the journal and are tried again.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from dataclasses import dataclass, field
@@ -16,10 +18,12 @@ import pyarrow as pa
 
 from storage.commit import commit_entries, committed, fold_dead, keep_rejected
 from storage.database import explained
-from storage.errors import StoreError, StoreHeld
+from storage.errors import StoreDamaged, StoreError, StoreHeld
 from storage.journal import Entry, Journal, read_journal
 from storage.schema import PlainRow
 from storage.session import Lease, Session
+
+log = logging.getLogger(__name__)
 
 BATCH_ROWS = 256
 BATCH_SECONDS = 1.0
@@ -52,6 +56,8 @@ class Writer:
         self._waiting = 0
         self._oldest = 0.0
         self._error: Exception | None = None
+        """Of the thread's last commit."""
+        self._refusal: StoreDamaged | None = None
         self._settled = True
         """Whether everything committed is also in the main file's checkpoint."""
         self._closing = False
@@ -93,12 +99,13 @@ class Writer:
         """
         try:
             with self._committing:
-                fold_dead(self._lease, session)
+                self._fold(session)
                 while self._commit_some(session):
                     pass
                 if not self._settled and session.checkpoint():
                     self._settled = True
                     self._drop_finished()
+                self._error = None
         except duckdb.Error as error:
             raise explained(error, self._lease.folder.with_suffix("")) from error
         except (OSError, pa.ArrowException) as error:
@@ -109,10 +116,8 @@ class Writer:
         """Commits everything that was appended so far.
 
         Raises:
-            StoreError: when it could not be, or for an earlier failure.
+            StoreError: when it could not be; the rows stay in the journal.
         """
-        with self._guard:
-            self._raise_error()
         if not self.idle:
             with self._lease.session() as session:
                 self.commit(session)
@@ -139,6 +144,13 @@ class Writer:
                     segment.journal.close(remove=self._settled and not segment.pending)
                 self._segments.clear()
 
+    def _fold(self, session: Session) -> None:
+        try:
+            fold_dead(self._lease, session)
+        except (duckdb.Error, OSError) as error:
+            # Not ours to fail over: a reader on a full disk still gets its answer, and the journals stay for the next.
+            log.warning("%s: journals of dead processes could not be folded in yet: %s", self._lease.folder, error)
+
     def _commit_some(self, session: Session) -> bool:
         with self._guard:
             segment = next((segment for segment in self._segments if segment.pending), None)
@@ -163,7 +175,7 @@ class Writer:
             return any(segment.pending for segment in self._segments)
 
     def _rejected(self, journal: str, entries: list[Entry]) -> None:
-        self._error = keep_rejected(self._lease, journal, entries)
+        self._refusal = keep_rejected(self._lease, journal, entries)
 
     def _drop_finished(self) -> None:
         with self._guard:
@@ -173,6 +185,9 @@ class Writer:
                     self._segments.remove(segment)
 
     def _raise_error(self) -> None:
+        if self._refusal is not None:
+            refusal, self._refusal = self._refusal, None
+            raise refusal
         if self._error is not None:
             error, self._error = self._error, None
             if isinstance(error, StoreError):
@@ -206,7 +221,7 @@ class Writer:
                 if time.monotonic() - held_since > self._lease.wait_s:
                     self._fail(error)
                     held_since = None
-            except Exception as error:  # noqa: BLE001 - not hidden: the next append, flush or close raises it
+            except Exception as error:  # noqa: BLE001 - not hidden: the next append raises it
                 self._fail(error)
 
     def _fail(self, error: Exception) -> None:

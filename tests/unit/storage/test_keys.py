@@ -13,7 +13,8 @@ from storage.keys import NotCanonical, canonical_json, content_hash, step_key
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | texts | st.floats(allow_nan=False, allow_infinity=False),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | texts
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12)
 
 

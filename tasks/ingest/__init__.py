@@ -1,1 +1,1 @@
-"""A source (folder, archive, PDF) becomes a family with a compiled original."""
+"""Stage: from what people hand in (folders, archives, PDFs, scores) to families with a compiled original."""

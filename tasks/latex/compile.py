@@ -7,7 +7,9 @@ until another pass would change nothing. Programs run in ``sandbox.py``, folders
 
 from __future__ import annotations
 
+import os
 import posixpath
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +32,8 @@ from tasks.latex.workspace import Workspace, workspace
 __all__ = ["Build", "Limits", "build", "differences", "tex_available"]
 
 MAX_PASSES = 5
+_SEATS = threading.BoundedSemaphore(max(os.cpu_count() or 1, 1))
+"""Builds of this process at one time: more than one a core only makes each of them slower."""
 LOG_TAIL = 6_000
 _SAFE_FLAGS = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "-file-line-error", "-recorder")
 _MODES = {"pdflatex": "-pdf", "xelatex": "-pdfxe", "lualatex": "-pdflua", "latex": "-pdfps"}
@@ -94,10 +98,10 @@ def build(project: Project, *, baseline: Build | None = None, limits: Limits | N
         return Build(False, "missing_tool", f"{want.problem} is not installed, which {project.main} needs: {INSTALL_HINT}",
                      engine=want.engine, missing=want.problem)
     used = limits or Limits()
-    started = time.monotonic()
     fast = baseline is not None and baseline.ok and baseline.engine == want.engine and (
         want.engine in ("pdflatex", "xelatex", "lualatex") and bool(baseline.carry))
-    with workspace(project, baseline.carry if fast and baseline else None) as space:
+    with _SEATS, workspace(project, baseline.carry if fast and baseline else None) as space:
+        started = time.monotonic()
         run = _Run(space, want, used, started + used.seconds)
         if fast and baseline:
             run.carried = tuple(baseline.carry)

@@ -60,7 +60,7 @@ DEFINITIONS = _names("newcommand renewcommand providecommand DeclareRobustComman
 WRAPPERS = {name: 0 for name in _names("emph textbf textit textsl textsc textrm textsf textmd textup textnormal underline "
                                        "enquote uline uwave textquote em")}
 """Commands whose last argument is prose of the paragraph, with how many protected arguments come before it."""
-WRAPPERS |= {"textcolor": 1, "colorbox": 1}
+WRAPPERS |= {"textcolor": 1, "colorbox": 1, "hypertarget": 1}
 DECLARATIONS = _names("bf it sl sc rm sf tt em bfseries itshape slshape scshape rmfamily sffamily ttfamily mdseries upshape "
                       "normalfont tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge centering "
                       "raggedright raggedleft noindent indent sloppy fussy selectfont protect relax leavevmode unskip "

@@ -21,7 +21,8 @@ _NOT_TEX = frozenset(".bib .bst .cls .sty .clo .def .cfg .fd .ldf .log .aux .toc
 _TOKEN = re.compile(r"%[^\r\n]*|\\(documentclass|documentstyle|begin\s*\{document\}|bye|end|title|icmltitle|maketitle|"
                     r"begin\s*\{abstract\}|abstract|section|standalone)(?![A-Za-z@])|\\(?:[A-Za-z@]+|.)", re.S)
 _CLASS = re.compile(r"\\document(?:class|style)\s*(?:\[[^\]]{0,500}\])?\s*\{\s*([^{}]+?)\s*\}", re.S)
-_GOOD_NAME = re.compile(r"^(?:main|ms|paper|manuscript|article|arxiv|root)$", re.I)
+_GOOD_NAME = re.compile(r"^(?:main|ms|paper|manuscript|article|root)$", re.I)
+_ARXIV_NAME = re.compile(r"(?:^|[_-])arxiv(?:$|[_-])", re.I)
 _FAIR_NAME = re.compile(r"main|paper|manuscript|arxiv|camera", re.I)
 _BAD_NAME = re.compile(r"supp|appendi|response|rebuttal|reply|cover|letter|slides|poster|talk|template|sample|example|"
                        r"diff|review|readme|instructions|checklist|old|backup|^_|si$", re.I)
@@ -45,7 +46,8 @@ class _Candidate:
 
     def rank(self, readme: str | None, included: frozenset[str]) -> tuple[int | bool, ...]:
         """Smaller is likelier to be the paper."""
-        good = 0 if _GOOD_NAME.match(self.stem) else 1 if _FAIR_NAME.search(self.stem) else 2
+        patterns = (_ARXIV_NAME, _GOOD_NAME, _FAIR_NAME)
+        good = next((place for place, pattern in enumerate(patterns) if pattern.search(self.stem)), len(patterns))
         return (self.name != readme, not self.is_latex, self.name in included, self.document_class in _PARTS,
                 bool(_BAD_NAME.search(self.stem)), not (self.has_title and self.has_abstract), not self.has_bbl,
                 good, not self.has_title, self.name.count("/"))

@@ -24,8 +24,8 @@ from tasks.latex.pdfhidden import Hidden, hidden_text
 
 _LOCK = threading.Lock()
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE
-_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
-_CONTROL = {code: None for code in (*range(0, 9), 11, 12, 13, *range(14, 32), 0x7F, 0xAD, 0x200B, 0xFEFF)}
+_LIGATURES: dict[int, str | None] = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+_CONTROL: dict[int, str | None] = {code: None for code in (*range(0, 9), 11, 12, 13, *range(14, 32), 0x7F, 0xAD, 0x200B, 0xFEFF)}
 _HYPHENATED = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)(\S*)[ ]?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 WORDS_PER_PAGE = 20

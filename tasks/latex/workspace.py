@@ -64,10 +64,8 @@ class Workspace:
             if not line.startswith("INPUT "):
                 continue
             name = self._inside(line[6:])
-            if name in self.project.files:
-                ours.add(name)
-            elif name is not None:
-                written.add(name)
+            if name is not None:
+                (ours if name in self.project.files else written).add(name)
         return tuple(sorted(ours)), tuple(sorted(written))
 
     def _inside(self, path: str) -> str | None:

@@ -1,0 +1,55 @@
+"""The ingest stage as Prefect sees it: one task run a paper, ending in a state that says what happened.
+
+Here belongs the wrapping only. The task uses none of Prefect's caches: the store is the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.states import Completed, State
+
+from storage.errors import InputError
+from storage.store import Store
+from tasks.ingest.family import Ingested, ingest_family
+from tasks.ingest.sources import PaperSource
+
+
+def refuse_twins(ingested: Sequence[Ingested]) -> None:
+    """Check that no two families are the same paper under two names.
+
+    Raises:
+        InputError: two are; their scores would be one and the same.
+    """
+    names: dict[str, str] = {}
+    for one in ingested:
+        other = names.setdefault(one.step.key, one.name)
+        if other != one.name and one.family is not None:
+            raise InputError(f"the families {other} and {one.name} are the same paper; take one of them away")
+
+
+def ingest_state(ingested: Ingested) -> State[Any]:
+    """Cached, Completed, or Completed and named Excluded (a paper that does not build does not fail the run)."""
+    if ingested.family is None:
+        return Completed(name="Excluded", message=f"{ingested.step.reason}: {ingested.step.detail}", data=ingested)
+    if ingested.is_cached:
+        return Completed(name="Cached", message=f"{ingested.name} was there", data=ingested)
+    return Completed(message=f"{ingested.name}: {ingested.family.words} words, {ingested.family.pages} pages", data=ingested)
+
+
+@task(name="ingest-paper", task_run_name="ingest-{source.name}", cache_policy=NO_CACHE, persist_result=False, tags=["ingest"])
+def ingest_task(
+    store: Store, source: PaperSource, run_id: str | None = None, retry: Collection[str] = (),
+) -> State[Any]:
+    """Ingest one paper.
+
+    Args:
+        store: where everything is remembered.
+        source: the paper.
+        run_id: the run this belongs to.
+        retry: reasons of exclusions to try again.
+    """
+    return ingest_state(ingest_family(store, source, run_id=run_id, retry=retry))

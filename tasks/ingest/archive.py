@@ -1,7 +1,7 @@
 """Unpacking what a stranger packed: told by its content, and never outside of memory.
 
-An archive becomes a mapping of names to bytes, or a refusal with a typed reason. Nothing is written to disk here, no link is
-followed, and sizes are counted before anything is inflated.
+An archive becomes a mapping of names to bytes, or a refusal with a typed reason. Nothing is written to disk here, no
+link is followed, and sizes are counted before anything is inflated.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def unpack(data: bytes, *, limits: UnpackLimits | None = None) -> Unpacked:
     if kind == "tex":
         return Unpacked("latex", {"main.tex": data})
     if kind == "html":
-        raise ArchiveRefused("html_page", "it is a web page, not a paper (a server's error page was saved); fetch it again")
+        raise ArchiveRefused(
+            "html_page", "it is a web page, not a paper (a server's error page was saved); fetch it again"
+        )
     if kind == "empty":
         raise ArchiveRefused("empty", "it is empty")
     raise ArchiveRefused("not_an_archive", "it is no tar, gzip, zip, PDF or TeX file")
@@ -211,7 +213,9 @@ def _name(name: str) -> str:
     if path.startswith("/") or re.match(r"[A-Za-z]:", path) or ".." in path.split("/"):
         raise ArchiveRefused("outside_path", f"the entry {name!r} leads out of the archive's folder")
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    if any(ord(mark) < 32 or 0xD800 <= ord(mark) < 0xE000 for mark in path) or any(len(part.encode()) > 255 for part in parts):
+    if any(ord(mark) < 32 or 0xD800 <= ord(mark) < 0xE000 for mark in path) or any(
+        len(part.encode()) > 255 for part in parts
+    ):
         raise ArchiveRefused("bad_name", f"no file can be named {name[:80]!r}")
     return "/".join(parts)
 

@@ -1,7 +1,7 @@
 """From a source to a family: read, build, extract; or excluded, with the true cause.
 
-One paper at a time. Everything is remembered by the content of the source, so that a second run finds it and does nothing;
-names are not part of any key. The original is built before anything is spent on rewriting it.
+One paper at a time. Everything is remembered by the content of the source, so that a second run finds it and does
+nothing; names are not part of any key. The original is built before anything is spent on rewriting it.
 """
 
 from __future__ import annotations
@@ -57,13 +57,24 @@ def ingest_key(material: Material) -> str:
 
 def original_version(family: Family) -> Version:
     """The version that is the family as it was ingested."""
-    return Version(key=step_key("original", 1, family=family.key), family_key=family.key, condition=ORIGINAL,
-                   text_hash=family.text_hash or "", pdf_hash=family.pdf_hash, source_hash=family.source_hash,
-                   pages=family.pages, words=family.words)
+    return Version(
+        key=step_key("original", 1, family=family.key),
+        family_key=family.key,
+        condition=ORIGINAL,
+        text_hash=family.text_hash or "",
+        pdf_hash=family.pdf_hash,
+        source_hash=family.source_hash,
+        pages=family.pages,
+        words=family.words,
+    )
 
 
 def ingest_family(
-    store: Store, source: PaperSource, *, limits: Limits | None = None, run_id: str | None = None,
+    store: Store,
+    source: PaperSource,
+    *,
+    limits: Limits | None = None,
+    run_id: str | None = None,
     retry: Collection[str] = (),
 ) -> Ingested:
     """Ingest one paper, or find that it was ingested before.
@@ -82,7 +93,12 @@ def ingest_family(
 
 
 def ingest_material(
-    store: Store, name: str, material: Material, *, limits: Limits | None = None, run_id: str | None = None,
+    store: Store,
+    name: str,
+    material: Material,
+    *,
+    limits: Limits | None = None,
+    run_id: str | None = None,
     retry: Collection[str] = (),
 ) -> Ingested:
     """The same for a paper that was read already; see ``ingest_family``."""
@@ -92,9 +108,19 @@ def ingest_material(
         return found
     started = time.monotonic()
 
-    def ended(outcome: Literal["done", "excluded"], reason: str | None, detail: str | None, output: dict[str, Any]) -> Step:
-        return Step(key=key, step="ingest", outcome=outcome, reason=reason, detail=detail, run_id=run_id,
-                    output={"family": name, **output}, seconds=time.monotonic() - started)
+    def ended(
+        outcome: Literal["done", "excluded"], reason: str | None, detail: str | None, output: dict[str, Any]
+    ) -> Step:
+        return Step(
+            key=key,
+            step="ingest",
+            outcome=outcome,
+            reason=reason,
+            detail=detail,
+            run_id=run_id,
+            output={"family": name, **output},
+            seconds=time.monotonic() - started,
+        )
 
     try:
         family = _family(store, key, name, material, limits)
@@ -141,41 +167,89 @@ def _family(store: Store, key: str, name: str, material: Material, limits: Limit
 
 
 def _latex_family(
-    store: Store, key: str, name: str, project: Project, archive: bytes, limits: Limits | None,
+    store: Store,
+    key: str,
+    name: str,
+    project: Project,
+    archive: bytes,
+    limits: Limits | None,
 ) -> Family:
     made = build(project, limits=limits)
     if not made.ok or made.pdf is None:
         log = store.blobs.put(made.log_tail.encode("utf-8", "replace"), "text/plain") if made.log_tail else None
-        raise _Excluded(made.reason or "tex_error", f"{name}: the source does not build here: {made.detail}",
-                        missing=made.missing, engine=made.engine, log=log, flags=list(made.flags))
+        raise _Excluded(
+            made.reason or "tex_error",
+            f"{name}: the source does not build here: {made.detail}",
+            missing=made.missing,
+            engine=made.engine,
+            log=log,
+            flags=list(made.flags),
+        )
     text = _readable(name, pdf_text(made.pdf))
     prose = read_prose(project)
     words = sum(segment.words for segment in prose.segments)
     if not words:
         raise _Excluded("no_prose", f"{name}: {project.main} was read, and no prose was found that could be rewritten")
-    title, abstract = _front(prose)
-    flags = _flags(project, made, text, prose, {"no_title": not title, "no_abstract": not abstract,
-                                                "short_text": words < SHORT_WORDS, "no_sections": not prose.sections})
+    stated, abstract = _front(prose)
+    title = stated or text.title
+    flags = _flags(
+        project,
+        made,
+        text,
+        prose,
+        {
+            "no_title": not title,
+            "no_abstract": not abstract,
+            "short_text": words < SHORT_WORDS,
+            "no_sections": not prose.sections,
+        },
+    )
     return Family(
-        key=key, family=name, source_kind="latex", source_hash=store.blobs.put(archive, MEDIA_TYPE), title=title,
+        key=key,
+        family=name,
+        source_kind="latex",
+        source_hash=store.blobs.put(archive, MEDIA_TYPE),
+        title=title,
         abstract_hash=store.put_text(abstract) if abstract else None,
-        sections=[heading for _, heading in prose.sections if heading], main_file=project.main,
-        text_hash=store.put_text(text.text), pdf_hash=store.blobs.put(made.pdf, "application/pdf"),
-        protected_hash=store.put_text(project_listing(project)), pages=made.pages or text.pages, words=words, flags=flags,
-        facts={"build": build_facts(made, store.blobs.put(carry_archive(made), MEDIA_TYPE)),
-               "segments": len(prose.segments), "files": len(prose.files), "prose_flags": prose.flags,
-               "main_candidates": list(project.ambiguous), "hidden_text": [hidden._asdict() for hidden in text.hidden]})
+        sections=[heading for _, heading in prose.sections if heading],
+        main_file=project.main,
+        text_hash=store.put_text(text.text),
+        pdf_hash=store.blobs.put(made.pdf, "application/pdf"),
+        protected_hash=store.put_text(project_listing(project)),
+        pages=made.pages or text.pages,
+        words=words,
+        flags=flags,
+        facts={
+            "build": build_facts(made, store.blobs.put(carry_archive(made), MEDIA_TYPE)),
+            "segments": len(prose.segments),
+            "files": len(prose.files),
+            "prose_flags": prose.flags,
+            "main_candidates": list(project.ambiguous),
+            "hidden_text": [hidden._asdict() for hidden in text.hidden],
+        },
+    )
 
 
 def _pdf_family(store: Store, key: str, name: str, pdf: bytes) -> Family:
     text = _readable(name, pdf_text(pdf))
-    lines = [line.strip() for line in text.text.splitlines() if len(line.split()) > 1]
     pdf_hash = store.blobs.put(pdf, "application/pdf")
     return Family(
-        key=key, family=name, source_kind="pdf", source_hash=pdf_hash, title=lines[0][:300] if lines else None,
-        text_hash=store.put_text(text.text), pdf_hash=pdf_hash, protected_hash=store.put_text(text_listing(text.text)),
-        pages=text.pages, words=text.words, flags=sorted(text.flags),
-        facts={"hidden_text": [hidden._asdict() for hidden in text.hidden], "garbage_share": round(text.garbage_share, 5)})
+        key=key,
+        family=name,
+        source_kind="pdf",
+        source_hash=pdf_hash,
+        title=text.title,
+        text_hash=store.put_text(text.text),
+        pdf_hash=pdf_hash,
+        protected_hash=store.put_text(text_listing(text.text)),
+        pages=text.pages,
+        words=text.words,
+        flags=sorted(text.flags),
+        facts={
+            "hidden_text": [hidden._asdict() for hidden in text.hidden],
+            "garbage_share": round(text.garbage_share, 5),
+        },
+    )
 
 
 def _readable(name: str, text: PdfText) -> PdfText:
@@ -186,22 +260,33 @@ def _readable(name: str, text: PdfText) -> PdfText:
     """
     if text.usable:
         return text
-    reason = next(flag for flag in ("not_a_pdf", "encrypted", "too_many_pages", "no_text_layer", "unreadable")
-                  if flag in text.flags)
-    said = {"not_a_pdf": "it cannot be opened as a PDF", "encrypted": "it needs a password",
-            "too_many_pages": f"it has {text.pages} pages", "no_text_layer": "it has no text layer and needs OCR",
-            "unreadable": f"{text.garbage_share:.0%} of its characters are unreadable; it needs OCR"}[reason]
+    reason = next(
+        flag
+        for flag in ("not_a_pdf", "encrypted", "too_many_pages", "no_text_layer", "unreadable")
+        if flag in text.flags
+    )
+    said = {
+        "not_a_pdf": "it cannot be opened as a PDF",
+        "encrypted": "it needs a password",
+        "too_many_pages": f"it has {text.pages} pages",
+        "no_text_layer": "it has no text layer and needs OCR",
+        "unreadable": f"{text.garbage_share:.0%} of its characters are unreadable; it needs OCR",
+    }[reason]
     raise _Excluded(reason, f"{name}: {said}")
 
 
 def _front(prose: Prose) -> tuple[str | None, str | None]:
     """Title and abstract in plain words, masks left out."""
+
     def plain(text: str) -> str:
         return re.sub(r"\s+([.,;:)])", r"\1", " ".join(MASK.sub(" ", text).split()))
 
     titles = [plain(segment.text) for segment in prose.segments if segment.kind == "title"]
-    abstract = [plain(segment.text) for segment in prose.segments
-                if segment.kind == "abstract" or segment.section.lower() == "abstract"]
+    abstract = [
+        plain(segment.text)
+        for segment in prose.segments
+        if segment.kind == "abstract" or segment.section.lower() == "abstract"
+    ]
     return (titles[0] if titles else None), ("\n\n".join(abstract) or None)
 
 

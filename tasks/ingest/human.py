@@ -1,7 +1,7 @@
 """Human scores of families, read from a CSV file.
 
-``family,score`` with one row a family. 0 is a legal score; an empty cell is a missing score; everything else that is not a
-finite number is an error that names the file and the row.
+``family,score`` with one row a family. 0 is a legal score; an empty cell is a missing score; everything else that is
+not a finite number is an error that names the file and the row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ def read_human_scores(path: Path) -> list[HumanScore]:
     """The scores of a file, in its order.
 
     Raises:
-        InputError: the file is missing or not UTF-8, a column is missing or unknown, a score is no number, a family comes twice.
+        InputError: the file is missing or not UTF-8, a column is missing or unknown, a score is no number, a family
+            comes twice.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             return _scores(path, csv.reader(lines, strict=True))
     except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such file; set families.human_scores to a CSV with family,score") from error
+        raise InputError(
+            f"{path}: there is no such file; set families.human_scores to a CSV with family,score"
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: it is not UTF-8; save it as UTF-8") from error
     except csv.Error as error:

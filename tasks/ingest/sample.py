@@ -1,12 +1,13 @@
 """Stratified sampling of families by their human scores.
 
-Which families are drawn depends on the seed, the names and the scores alone: not on their order, the platform, or what other
-families there are in other strata.
+Which families are drawn depends on the seed, the names and the scores alone: not on their order, the platform, or
+what other families there are in other strata.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,7 +42,12 @@ class Sampled:
 
 
 def sample(
-    families: Sequence[str], scores: Mapping[str, float], *, strata: Sequence[float], per_stratum: int, seed: int,
+    families: Sequence[str],
+    scores: Mapping[str, float],
+    *,
+    strata: Sequence[float],
+    per_stratum: int,
+    seed: int,
 ) -> Sampled:
     """Draw families from each stratum.
 
@@ -56,14 +62,17 @@ def sample(
         InputError: edges that do not rise.
     """
     edges = list(strata)
-    if len(edges) < 2 or any(low >= high for low, high in zip(edges, edges[1:], strict=False)):
+    if len(edges) < 2 or any(low >= high for low, high in itertools.pairwise(edges)):
         raise InputError(f"sample.strata: the edges {edges} must rise, and be two at least")
     names = sorted(set(families))
     made: list[Stratum] = []
-    for place, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+    for place, (low, high) in enumerate(itertools.pairwise(edges)):
         is_last = place == len(edges) - 2
-        inside = [name for name in names if name in scores
-                  and (low <= scores[name] < high or (is_last and scores[name] == high))]
+        inside = [
+            name
+            for name in names
+            if name in scores and (low <= scores[name] < high or (is_last and scores[name] == high))
+        ]
         drawn = sorted(inside, key=lambda name: _lot(seed, name))[:per_stratum]
         made.append(Stratum(low, high, per_stratum, len(inside), tuple(sorted(drawn))))
     outside = tuple(name for name in names if name in scores and not edges[0] <= scores[name] <= edges[-1])

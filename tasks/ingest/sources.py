@@ -1,7 +1,7 @@
 """The papers in a folder: LaTeX folders, TeX files, archives, PDFs - one family each, named after its entry.
 
-Finds and reads; what a paper becomes is ``family.py``'s matter. A paper that cannot be read is not an error of the run: it is
-a ``Material`` with the reason, so that it can be excluded by name.
+Finds and reads; what a paper becomes is ``family.py``'s matter. A paper that cannot be read is not an error of the
+run: it is a ``Material`` with the reason, so that it can be excluded by name.
 """
 
 from __future__ import annotations
@@ -18,8 +18,30 @@ from tasks.ingest.archive import ArchiveRefused, sniff, unpack
 from tasks.latex.project import Project, load_project, make_project, to_tar
 
 _SUFFIX = re.compile(r"\.(?:tar\.gz|tar\.bz2|tar\.xz|tgz|tar|zip|gz|pdf|tex|ltx)$", re.I)
-_NOT_PAPERS = (".md", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".txt", ".bib", ".bst", ".cls", ".sty", ".png",
-               ".jpg", ".log", ".aux", ".py", ".toml", ".lock", ".sha256", ".html", ".parquet")
+_NOT_PAPERS = (
+    ".md",
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".yaml",
+    ".yml",
+    ".txt",
+    ".bib",
+    ".bst",
+    ".cls",
+    ".sty",
+    ".png",
+    ".jpg",
+    ".log",
+    ".aux",
+    ".py",
+    ".toml",
+    ".lock",
+    ".sha256",
+    ".html",
+    ".parquet",
+)
 _PLAIN_FILES = frozenset({"license", "licence", "readme", "makefile", "copying", "notice"})
 
 
@@ -70,8 +92,10 @@ def find_sources(path: Path) -> list[PaperSource]:
     for source in found:
         other = by_name.setdefault(source.name, source)
         if other is not source:
-            raise InputError(f"{path}: {other.path.name} and {source.path.name} would both be the family {source.name}; "
-                             "rename one of them")
+            raise InputError(
+                f"{path}: {other.path.name} and {source.path.name} would both be the family {source.name}; "
+                "rename one of them"
+            )
     return found
 
 
@@ -126,8 +150,11 @@ def _from_folder(source: PaperSource) -> Material:
 
 
 def _folder_files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.is_symlink()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
 
 
 def _latex(files: Mapping[str, bytes], name: str) -> Material:
@@ -149,5 +176,9 @@ def _without_main(files: Mapping[str, bytes], name: str, problem: InputError) ->
         return Material("pdf", content_hash(files[pdfs[0]]), pdf=files[pdfs[0]])
     listing = "\n".join(f"{file} {content_hash(data)}" for file, data in sorted(files.items()))
     text = str(problem)
-    return Material("unusable", content_hash(listing), reason="no_main_file",
-                    detail=text if text.startswith(name) else f"{name}: {text}")
+    return Material(
+        "unusable",
+        content_hash(listing),
+        reason="no_main_file",
+        detail=text if text.startswith(name) else f"{name}: {text}",
+    )

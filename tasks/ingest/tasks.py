@@ -37,12 +37,23 @@ def ingest_state(ingested: Ingested) -> State[Any]:
         return Completed(name="Excluded", message=f"{ingested.step.reason}: {ingested.step.detail}", data=ingested)
     if ingested.is_cached:
         return Completed(name="Cached", message=f"{ingested.name} was there", data=ingested)
-    return Completed(message=f"{ingested.name}: {ingested.family.words} words, {ingested.family.pages} pages", data=ingested)
+    return Completed(
+        message=f"{ingested.name}: {ingested.family.words} words, {ingested.family.pages} pages", data=ingested
+    )
 
 
-@task(name="ingest-paper", task_run_name="ingest-{source.name}", cache_policy=NO_CACHE, persist_result=False, tags=["ingest"])
+@task(
+    name="ingest-paper",
+    task_run_name="ingest-{source.name}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    tags=["ingest"],
+)
 def ingest_task(
-    store: Store, source: PaperSource, run_id: str | None = None, retry: Collection[str] = (),
+    store: Store,
+    source: PaperSource,
+    run_id: str | None = None,
+    retry: Collection[str] = (),
 ) -> State[Any]:
     """Ingest one paper.
 

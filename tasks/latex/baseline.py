@@ -22,8 +22,15 @@ MEDIA_TYPE = "application/x-tar"
 
 def build_facts(build: Build, carry_hash: str) -> dict[str, Any]:
     """What a family's ``facts["build"]`` says of its original's build."""
-    return {"engine": build.engine, "pages": build.pages, "seconds": round(build.seconds, 3), "flags": list(build.flags),
-            "inputs": list(build.inputs), "sets": build.sets.model_dump(mode="json"), "carry": carry_hash}
+    return {
+        "engine": build.engine,
+        "pages": build.pages,
+        "seconds": round(build.seconds, 3),
+        "flags": list(build.flags),
+        "inputs": list(build.inputs),
+        "sets": build.sets.model_dump(mode="json"),
+        "carry": carry_hash,
+    }
 
 
 def carry_archive(build: Build) -> bytes:
@@ -45,8 +52,16 @@ def restored_build(facts: Mapping[str, Any], carry: bytes) -> Build:
             content = archive.extractfile(entry)
             if content is not None:
                 files[entry.name] = content.read()
-    return Build(True, sets=Sets.model_validate(facts["sets"]), pages=facts["pages"], seconds=facts["seconds"],
-                 flags=tuple(facts["flags"]), carry=files, inputs=tuple(facts["inputs"]), engine=facts["engine"])
+    return Build(
+        True,
+        sets=Sets.model_validate(facts["sets"]),
+        pages=facts["pages"],
+        seconds=facts["seconds"],
+        flags=tuple(facts["flags"]),
+        carry=files,
+        inputs=tuple(facts["inputs"]),
+        engine=facts["engine"],
+    )
 
 
 def load_paper(store: Store, family: Family) -> tuple[Project, Build]:

@@ -1,8 +1,9 @@
 """Building a project: does it build, what does it define and refer to, and what is the PDF.
 
-The verdict comes from exit codes, the log and the sets of the auxiliary files, never from "there is a PDF". An original is
-built by latexmk (or Tectonic) from nothing; a variant starts from its original's auxiliary files and runs the engine alone,
-until another pass would change nothing. Programs run in ``sandbox.py``, folders are ``workspace.py``'s.
+The verdict comes from exit codes, the log and the sets of the auxiliary files, never from "there is a PDF". An
+original is built by latexmk (or Tectonic) from nothing; a variant starts from its original's auxiliary files and runs
+the engine alone, until another pass would change nothing. Programs run in ``sandbox.py``, folders are
+``workspace.py``'s.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Build:
     Attributes:
         ok: the document builds.
         reason: None when it does; else ``missing_package``, ``missing_file``, ``outside_project``, ``undefined_macro``,
-            ``needs_shell_escape``, ``missing_tool``, ``timed_out``, ``too_big``, ``too_many_processes``, ``tex_capacity``,
-            ``no_output``, ``bibliography_failed``, ``tex_error``.
+            ``needs_shell_escape``, ``missing_tool``, ``timed_out``, ``too_big``, ``too_many_processes``,
+            ``tex_capacity``, ``no_output``, ``bibliography_failed``, ``tex_error``.
         detail: one line for a person, with file and line where the log gives them.
         pdf: the document.
         sets: what it defines and refers to.
@@ -84,7 +85,8 @@ def build(project: Project, *, baseline: Build | None = None, limits: Limits | N
 
     Args:
         project: what to build.
-        baseline: the build of the original that ``project`` is a variant of; it makes the build several times faster and
+        baseline: the build of the original that ``project`` is a variant of; it makes the build several times faster
+            and
             gives the same verdict. None: from nothing.
         limits: of time, memory and output.
 
@@ -95,11 +97,20 @@ def build(project: Project, *, baseline: Build | None = None, limits: Limits | N
     install = tex_available()
     want = wanted(project, install)
     if want.problem:
-        return Build(False, "missing_tool", f"{want.problem} is not installed, which {project.main} needs: {INSTALL_HINT}",
-                     engine=want.engine, missing=want.problem)
+        return Build(
+            False,
+            "missing_tool",
+            f"{want.problem} is not installed, which {project.main} needs: {INSTALL_HINT}",
+            engine=want.engine,
+            missing=want.problem,
+        )
     used = limits or Limits()
-    fast = baseline is not None and baseline.ok and baseline.engine == want.engine and (
-        want.engine in ("pdflatex", "xelatex", "lualatex") and bool(baseline.carry))
+    fast = (
+        baseline is not None
+        and baseline.ok
+        and baseline.engine == want.engine
+        and (want.engine in ("pdflatex", "xelatex", "lualatex") and bool(baseline.carry))
+    )
     with _SEATS, workspace(project, baseline.carry if fast and baseline else None) as space:
         started = time.monotonic()
         run = _Run(space, want, used, started + used.seconds)
@@ -134,9 +145,11 @@ class _Run:
         return sandbox.run(command, self.space.folder, self.limits, seconds=left, home=self.space.home)
 
     def from_nothing(self) -> None:
-        """latexmk does what is needed; where only its bibliography step or its pass counter complains, we go on."""
+        """Latexmk does what is needed; where only its bibliography step or its pass counter complains, we go on."""
         bibliography = {None: "-bibtex-", "bibtex": "-bibtex-cond", "biber": "-bibtex"}[self.want.bibliography]
-        self.ran = self.call(["latexmk", "-norc", _MODES[self.want.engine], *_SAFE_FLAGS, bibliography, self.space.main])
+        self.ran = self.call(
+            ["latexmk", "-norc", _MODES[self.want.engine], *_SAFE_FLAGS, bibliography, self.space.main]
+        )
         if self.ran.code == 0 or self.ran.stopped or first_fault(self.space.text(".log")):
             return
         if "needed too many passes" in self.ran.output:
@@ -169,7 +182,9 @@ class _Run:
             path = self.space.root / name
             if path.is_file() and not name.endswith((".fls", ".run.xml", ".bbl")):
                 data = path.read_bytes()
-                found[name] = settled_form(data.decode("latin-1"), with_pages=with_pages) if name.endswith(".aux") else data
+                found[name] = (
+                    settled_form(data.decode("latin-1"), with_pages=with_pages) if name.endswith(".aux") else data
+                )
         return found
 
     def result(self, started: float) -> Build:
@@ -180,29 +195,48 @@ class _Run:
         pdf = space.data(".pdf")
         if fault is None and pdf is None:
             fault = Fault("no_output", "TeX ended without an error and without a document")
-        auxiliary = {path.relative_to(space.root).as_posix(): path.read_bytes().decode("latin-1")
-                     for suffix in ("*.aux", "*.bbl") for path in space.root.rglob(suffix) if path.is_file()}
-        auxiliary = {name: text for name, text in auxiliary.items()
-                     if name not in space.project.files or name == posixpath.splitext(space.project.main)[0] + ".bbl"}
+        auxiliary = {
+            path.relative_to(space.root).as_posix(): path.read_bytes().decode("latin-1")
+            for suffix in ("*.aux", "*.bbl")
+            for path in space.root.rglob(suffix)
+            if path.is_file()
+        }
+        auxiliary = {
+            name: text
+            for name, text in auxiliary.items()
+            if name not in space.project.files or name == posixpath.splitext(space.project.main)[0] + ".bbl"
+        }
         sets = read_sets(auxiliary, log, inputs)
         flags = self.flags | ({"asked_for_shell"} if asked_for_shell(log) else set())
         if sets.citations and (bibliography_refused(log) or not sets.bibitems) and fault is None:
             flags.add("bibliography_not_rendered")
         return Build(
-            ok=fault is None, reason=fault.reason if fault else None, detail=fault.detail if fault else None,
-            pdf=pdf if fault is None else None, sets=sets, pages=page_count(log) if fault is None else None,
-            seconds=time.monotonic() - started, log_tail=log[-LOG_TAIL:] or (ran.output[-LOG_TAIL:] if ran else ""),
-            flags=tuple(sorted(flags)), carry=space.carry() if fault is None else {}, inputs=inputs,
-            engine=self.want.engine, passes=self.passes, missing=fault.missing if fault else None)
+            ok=fault is None,
+            reason=fault.reason if fault else None,
+            detail=fault.detail if fault else None,
+            pdf=pdf if fault is None else None,
+            sets=sets,
+            pages=page_count(log) if fault is None else None,
+            seconds=time.monotonic() - started,
+            log_tail=log[-LOG_TAIL:] or (ran.output[-LOG_TAIL:] if ran else ""),
+            flags=tuple(sorted(flags)),
+            carry=space.carry() if fault is None else {},
+            inputs=inputs,
+            engine=self.want.engine,
+            passes=self.passes,
+            missing=fault.missing if fault else None,
+        )
 
     def _fault(self, log: str) -> Fault | None:
         ran = self.ran
         if ran is None:
             return Fault("tex_error", "nothing was run")
         if ran.stopped:
-            what = {"timed_out": f"TeX did not end within {self.limits.seconds:.0f} s",
-                    "too_big": "TeX wrote more than the limit allows",
-                    "too_many_processes": "the build started too many processes"}[ran.stopped]
+            what = {
+                "timed_out": f"TeX did not end within {self.limits.seconds:.0f} s",
+                "too_big": "TeX wrote more than the limit allows",
+                "too_many_processes": "the build started too many processes",
+            }[ran.stopped]
             return Fault(ran.stopped, what)
         found = first_fault(log)
         if found is not None:
@@ -213,7 +247,9 @@ class _Run:
 
     def _failed_without_error(self, ran: Ran) -> Fault:
         report = self.space.text(".blg")
-        line = next((line for line in report.splitlines() if line.startswith(("I couldn't open", "ERROR", "I found no"))), None)
+        line = next(
+            (line for line in report.splitlines() if line.startswith(("I couldn't open", "ERROR", "I found no"))), None
+        )
         if line and self.want.bibliography:
             return Fault("bibliography_failed", f"{self.want.bibliography}: {line.strip()}")
         if ran.code < 0 or ran.code > 128:
@@ -233,4 +269,3 @@ def differences(baseline: Build, variant: Build) -> list[str]:
     found = set_differences(baseline.sets, variant.sets)
     new_flags = set(variant.flags) - set(baseline.flags) - {"not_settled"}
     return found + [f"new: {flag}" for flag in sorted(new_flags)]
-

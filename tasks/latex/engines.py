@@ -15,15 +15,21 @@ from storage.errors import EnvironmentProblem
 from tasks.latex.graph import parts
 from tasks.latex.project import Project
 
-INSTALL_HINT = ("install TeX Live (Debian: apt-get install latexmk texlive-latex-extra texlive-science "
-                "texlive-fonts-recommended texlive-bibtex-extra; for papers from the field also biber texlive-publishers "
-                "texlive-fonts-extra) or Tectonic")
+INSTALL_HINT = (
+    "install TeX Live (Debian: apt-get install latexmk texlive-latex-extra texlive-science "
+    "texlive-fonts-recommended texlive-bibtex-extra; for papers from the field also biber texlive-publishers "
+    "texlive-fonts-extra) or Tectonic"
+)
 _MAGIC = re.compile(r"^%\s*!\s*TEX\s+(?:TS-)?program\s*=\s*(\w+)", re.I | re.M)
-_UNICODE_ENGINE = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:fontspec|unicode-math|"
-                             r"polyglossia|xeCJK|luatexja|luacode)", re.M)
+_UNICODE_ENGINE = re.compile(
+    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:fontspec|unicode-math|"
+    r"polyglossia|xeCJK|luatexja|luacode)",
+    re.M,
+)
 _ENGINE_TEST = re.compile(r"\\if(?:PDFTeX|pdftex|pdf|xetex|XeTeX|luatex|LuaTeX|tutex|xetexorluatex)(?![A-Za-z])")
-_POSTSCRIPT = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)",
-                         re.M)
+_POSTSCRIPT = re.compile(
+    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)", re.M
+)
 _BIBLATEX = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[([^\]]*)\])?\s*\{biblatex\}", re.M)
 _LUA = re.compile(r"directlua|latelua|luaexec|luadirect|luacode|\\lua\w*:|\^\^")
 
@@ -64,8 +70,9 @@ def tex_available() -> TexInstall:
 
 def _version(program: str) -> str:
     try:
-        shown = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=False,
-                               stdin=subprocess.DEVNULL)
+        shown = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=30, check=False, stdin=subprocess.DEVNULL
+        )
     except subprocess.TimeoutExpired:
         return program
     return (shown.stdout.splitlines() or [program])[0].strip()
@@ -77,8 +84,9 @@ def is_installed(name: str) -> bool:
         return True
     if not shutil.which("kpsewhich"):
         return False
-    found = subprocess.run(["kpsewhich", "--", name], capture_output=True, text=True, timeout=60, check=False,
-                           stdin=subprocess.DEVNULL)
+    found = subprocess.run(
+        ["kpsewhich", "--", name], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+    )
     return found.returncode == 0 and bool(found.stdout.strip())
 
 

@@ -1,7 +1,7 @@
 """How the files of a project make one document: bodies, preambles, inclusions, in reading order.
 
-Inclusions that a macro makes are not seen by reading; they are known from the ``.fls`` of the baseline build and hold no
-prose of ours. What the passages become is ``segments.py``'s matter.
+Inclusions that a macro makes are not seen by reading; they are known from the ``.fls`` of the baseline build and hold
+no prose of ours. What the passages become is ``segments.py``'s matter.
 """
 
 from __future__ import annotations
@@ -18,11 +18,28 @@ from tasks.latex.prose import Reading, read
 from tasks.latex.source import Source
 
 _DOCUMENT = re.compile(r"\\(begin|end)\s*\{document\}|%[^\r\n]*|\\[A-Za-z@]+|\\.", re.S)
-_FRONT = re.compile(r"\\(?P<title>title|icmltitle)\s*(?:\[[^\]\r\n]{0,200}\]\s*)?(?=\{)|\\(?P<command>abstract)\s*(?=\{)"
-                    r"|\\begin\s*\{(?P<env>abstract\*?)\}|\\(?:re)?newcommand\*?\s*\{?\\[A-Za-z@]+|\\[gex]?def\s*\\[A-Za-z@]+"
-                    r"|\\(?:re)?newenvironment\*?\s*\{[^{}]*\}|%[^\r\n]*|\\[A-Za-z@]+|\\.", re.S)
+_FRONT = re.compile(
+    r"\\(?P<title>title|icmltitle)\s*(?:\[[^\]\r\n]{0,200}\]\s*)?(?=\{)|\\(?P<command>abstract)\s*(?=\{)"
+    r"|\\begin\s*\{(?P<env>abstract\*?)\}|\\(?:re)?newcommand\*?\s*\{?\\[A-Za-z@]+|\\[gex]?def\s*\\[A-Za-z@]+"
+    r"|\\(?:re)?newenvironment\*?\s*\{[^{}]*\}|%[^\r\n]*|\\[A-Za-z@]+|\\.",
+    re.S,
+)
 _CATCODE = re.compile(r"\\catcode\s*`\\?[%\\${}&#~^_]|\\obeylines(?![A-Za-z])|\\ExplSyntaxOn|\\UseRawInputEncoding")
-_NOT_PROSE = (".bbl", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".sty", ".cls", ".def", ".cfg", ".bib", ".aux", ".ind", ".gls")
+_NOT_PROSE = (
+    ".bbl",
+    ".tikz",
+    ".pgf",
+    ".pdf_tex",
+    ".eps_tex",
+    ".sty",
+    ".cls",
+    ".def",
+    ".cfg",
+    ".bib",
+    ".aux",
+    ".ind",
+    ".gls",
+)
 _DEFINES = (".sty", ".cls", ".tex", ".ltx", ".def", ".cfg", ".txt", "")
 MAX_DEPTH = 20
 FLATTEN_LIMIT = 20_000_000
@@ -43,14 +60,19 @@ class Part:
 
 def macros_of(project: Project) -> Macros:
     """Definitions in all files of a project that TeX could read, the main file's last."""
-    names = [name for name in sorted(project.files) if name != project.main
-             and posixpath.splitext(name)[1].lower() in _DEFINES and b"\0" not in project.files[name][:2048]]
+    names = [
+        name
+        for name in sorted(project.files)
+        if name != project.main
+        and posixpath.splitext(name)[1].lower() in _DEFINES
+        and b"\0" not in project.files[name][:2048]
+    ]
     order = sorted(names, key=lambda name: not name.endswith((".sty", ".cls", ".def", ".cfg")))
     return collect(project.source(name).text for name in [*order, project.main])
 
 
 def body_range(text: str) -> tuple[int, int] | None:
-    """From after ``\\begin{document}`` to ``\\end{document}`` (or the end); None when there is no document."""
+    r"""From after ``\\begin{document}`` to ``\\end{document}`` (or the end); None when there is no document."""
     start = None
     for found in _DOCUMENT.finditer(text):
         if found[1] == "begin" and start is None:
@@ -70,9 +92,12 @@ def parts(project: Project, macros: Macros | None = None) -> list[Part]:
 
 @dataclass(frozen=True)
 class _Visit:
+    """How a file is come to: under which heading, as what, how deep."""
+
     file: str
     section: str
     prose: bool = True
+    kind: str = "paragraph"
     depth: int = 0
 
 
@@ -91,18 +116,19 @@ def _visit(project: Project, macros: Macros, visit: _Visit, made: list[Part]) ->
     if body and _CATCODE.search(text, *body):
         part.body, part.reading.flags = None, {"catcodes"}
     elif body:
-        part.reading = read(text, macros, *body, section=visit.section)
+        part.reading = read(text, macros, *body, section=visit.section, kind=visit.kind)
     front: list[Include] = []
     if is_main and document:
         _read_front(text, document[0], macros, part.reading)
         front = includes_in(text, 0, document[0], prose=False)
     elif part.body is None:
         front = includes_in(text, 0, len(text), prose=False)
-    for include in [*front, *part.reading.includes]:
+    known = {include.start for include in part.reading.includes}
+    for include in [*(include for include in front if include.start not in known), *part.reading.includes]:
         target = resolve(include, posixpath.dirname(project.main), visit.file, project.files)
         if target is not None:
             under = next((name for at, _, name in reversed(part.reading.headings) if at < include.start), visit.section)
-            _visit(project, macros, _Visit(target, under, include.prose, visit.depth + 1), made)
+            _visit(project, macros, _Visit(target, under, include.prose, include.kind, visit.depth + 1), made)
 
 
 def _read_front(text: str, limit: int, macros: Macros, reading: Reading) -> None:
@@ -118,7 +144,9 @@ def _read_front(text: str, limit: int, macros: Macros, reading: Reading) -> None
         if end < 0:
             break
         if found["title"] or found["command"] or found["env"]:
-            passages += read(text, macros, found.start(), end).passages
+            front = read(text, macros, found.start(), end)
+            passages += front.passages
+            reading.includes += front.includes
         position = end
     reading.passages = sorted([*passages, *reading.passages], key=lambda passage: passage.pieces[0].start)
 
@@ -167,9 +195,16 @@ def _flat(project: Project, name: str, included: Mapping[str, Part], depth: int)
     position = start
     for include in sorted(set(found)):
         target = resolve(include, posixpath.dirname(project.main), name, project.files)
-        if target is None or include.start < position or include.end > end or target not in included or target == name or depth >= MAX_DEPTH:
+        if (
+            target is None
+            or include.start < position
+            or include.end > end
+            or target not in included
+            or target == name
+            or depth >= MAX_DEPTH
+        ):
             continue
-        yield text[position:include.start]
+        yield text[position : include.start]
         yield from _flat(project, target, included, depth + 1)
         position = include.end
     yield text[position:end]

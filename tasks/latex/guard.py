@@ -1,7 +1,8 @@
 """What a new wording of a segment must satisfy before it may stand in the paper.
 
-Pure functions of a segment and a text. Which wording is better is no matter here; ``problems`` says only whether it would
-change the science or break the source: masks, numbers, commands, specials, paragraph breaks, length, chatter, language.
+Pure functions of a segment and a text. Which wording is better is no matter here; ``problems`` says only whether it
+would change the science or break the source: masks, numbers, commands, specials, paragraph breaks, length, chatter,
+language.
 """
 
 from __future__ import annotations
@@ -18,16 +19,39 @@ _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|[^%&#_$])")
 _SPECIAL = re.compile(r"(?<!\\)[%&#_$]|[{}~^]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _FENCE = re.compile(r"```|~~~")
-_CHATTER = re.compile(r"\A\W*(?:here(?:'s| is| are)\b|sure\b[,!.]|certainly\b[,!.]|of course\b[,!.]|below is\b|rewritten "
-                      r"(?:text|version|paragraph|segment)|revised (?:text|version|paragraph|segment)|as an ai\b|i (?:cannot|can't|"
-                      r"have rewritten|am unable)\b|output:|note:)", re.I)
+_CHATTER = re.compile(
+    r"\A\W*(?:here(?:'s| is| are)\b|sure\b[,!.]|certainly\b[,!.]|of course\b[,!.]|below is\b|rewritten "
+    r"(?:text|version|paragraph|segment)|revised (?:text|version|paragraph|segment)|as an ai\b|i (?:cannot|can't|"
+    r"have rewritten|am unable)\b|output:|note:)",
+    re.I,
+)
 _LEAKED = re.compile(r"\b(?:masks?|placeholders?|keep the notation|rewritten (?:section|segment|paragraph))\b", re.I)
 _OPENS_OPTION = re.compile(r"(?:\A|⟧)\s*[\[*]")
 _MASK_LIKE = re.compile(r"⟦(?!\d+⟧)|(?<!\d)⟧|<\s*[mM]\d+\s*>|\[\[\d+\]\]|\[MASK")
-_QUOTES = str.maketrans({"’": "'", "‘": "`", "“": "``", "”": "''", "–": "--", "—": "---", "…": "...", "\u00a0": " ",
-                         "\u2011": "-", "\u2010": "-", "\u202f": " ", "\u2009": " ", "\u200b": "", "\ufeff": ""})
+_QUOTES = str.maketrans(
+    {
+        "’": "'",
+        "‘": "`",
+        "“": "``",
+        "”": "''",
+        "–": "--",
+        "—": "---",
+        "…": "...",
+        "\u00a0": " ",
+        "\u2011": "-",
+        "\u2010": "-",
+        "\u202f": " ",
+        "\u2009": " ",
+        "\u200b": "",
+        "\ufeff": "",
+    }
+)
 _SAFE = frozenset("’‘“”–—…") | frozenset(map(chr, range(0xC0, 0x17F))) - frozenset("×÷")
-_COMMON = frozenset("the of and to in a is that for with as we are this on by be it our from which an at these can not or".split())
+_COMMON = frozenset(
+    re.findall(
+        r"\w+", "the of and to in a is that for with as we are this on by be it our from which an at these can not or"
+    )
+)
 CITATION_LIKE = re.compile(r"\[\d+(?:\s*[,-]\s*\d+)*\]|\(\w+ et al\.?,? \d{4}\)")
 
 
@@ -73,8 +97,12 @@ def problems(segment: Segment, new_text: str, bounds: tuple[float, float] = (0.5
     bare = MASK.sub(" ", new_text)
     if not re.search(r"\w", bare):
         return [Problem("empty", "The rewritten text is empty; give the whole passage in new words.")]
-    found = [*_mask_problems(segment, new_text), *_markup_problems(segment, new_text, bare),
-             *_number_problems(segment, new_text), *_shape_problems(segment, new_text, bare, bounds)]
+    found = [
+        *_mask_problems(segment, new_text),
+        *_markup_problems(segment, new_text, bare),
+        *_number_problems(segment, new_text),
+        *_shape_problems(segment, new_text, bare, bounds),
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -86,9 +114,16 @@ def _mask_problems(segment: Segment, new_text: str) -> list[Problem]:
     lost = [f"⟦{number}⟧" for number in wanted if not counts[number]]
     twice = [f"⟦{number}⟧" for number in wanted if counts[number] > 1]
     strange = [f"⟦{number}⟧" for number in counts if number not in wanted]
-    said = "; ".join(f"{what} {', '.join(names)}" for what, names in
-                     (("missing:", lost), ("more than once:", twice), ("not in the original:", strange)) if names)
-    return [Problem("masks", f"Each mask must occur exactly once and in the original order ({said or 'order or form changed'}).")]
+    said = "; ".join(
+        f"{what} {', '.join(names)}"
+        for what, names in (("missing:", lost), ("more than once:", twice), ("not in the original:", strange))
+        if names
+    )
+    return [
+        Problem(
+            "masks", f"Each mask must occur exactly once and in the original order ({said or 'order or form changed'})."
+        )
+    ]
 
 
 def _markup_problems(segment: Segment, new_text: str, bare: str) -> list[Problem]:
@@ -101,12 +136,19 @@ def _markup_problems(segment: Segment, new_text: str, bare: str) -> list[Problem
         found.append(Problem("new_command", f"Use no LaTeX command that is not in a mask{what}."))
     specials = sorted(set(_SPECIAL.findall(_ESCAPE.sub("", bare))))
     if specials:
-        found.append(Problem("special", f"Write {' '.join(specials)} as words: unescaped special characters are not allowed."))
+        found.append(
+            Problem("special", f"Write {' '.join(specials)} as words: unescaped special characters are not allowed.")
+        )
     if Counter(CITATION_LIKE.findall(bare)) - Counter(CITATION_LIKE.findall(MASK.sub(" ", segment.text))):
         found.append(Problem("new_citation", "Add no citation or reference."))
-    strange = sorted(set(new_text) - set(segment.text) - _SAFE - segment.alphabet - set(map(chr, range(32, 127))) - {"\n", "\t"})
-    strange += [mark for mark in sorted(set(new_text) - set(segment.text)) if not mark.isascii() and mark in _SAFE
-                and not _writable(mark, segment.encoding)]
+    strange = sorted(
+        set(new_text) - set(segment.text) - _SAFE - segment.alphabet - set(map(chr, range(32, 127))) - {"\n", "\t"}
+    )
+    strange += [
+        mark
+        for mark in sorted(set(new_text) - set(segment.text))
+        if not mark.isascii() and mark in _SAFE and not _writable(mark, segment.encoding)
+    ]
     if strange:
         found.append(Problem("new_character", f"These characters cannot be typeset here: {' '.join(strange[:8])}."))
     return found
@@ -135,12 +177,17 @@ def _shape_problems(segment: Segment, new_text: str, bare: str, bounds: tuple[fl
         found.append(Problem("paragraph_break", "Keep the passage one paragraph: no blank line."))
     before, after = len(MASK.sub(" ", segment.text).split()), len(bare.split())
     if after < before * bounds[0] - 5 or after * 4 < before:
-        found.append(Problem("too_short", f"The original has {before} words, the rewrite only {after}: keep all of its content."))
+        found.append(
+            Problem("too_short", f"The original has {before} words, the rewrite only {after}: keep all of its content.")
+        )
     if after > before * bounds[1] + 5:
-        found.append(Problem("too_long", f"The original has {before} words, the rewrite {after}: stay near its length."))
+        found.append(
+            Problem("too_long", f"The original has {before} words, the rewrite {after}: stay near its length.")
+        )
     original_chatter = _CHATTER.search(segment.text)
     if (_CHATTER.search(new_text) and not original_chatter) or (
-            _LEAKED.search(new_text) and not _LEAKED.search(segment.text)):
+        _LEAKED.search(new_text) and not _LEAKED.search(segment.text)
+    ):
         found.append(Problem("chatter", "Answer with the rewritten passage alone, without any remark about it."))
     if _left_english(segment.text, bare):
         found.append(Problem("other_language", "Keep the language of the original."))

@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 _ERROR = re.compile(r"^(?:!\s*(?P<bang>.*)|(?:\./)?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+):\s(?P<text>.*))$", re.M)
 _AT_LINE = re.compile(r"^l\.(\d+)", re.M)
-_NOT_FOUND = re.compile(r"File [`']([^'\n]+)' not found|I can't find file [`']?([^'\n.]+[^'\n]*?)'?\.?$|"
-                        r"(?:cannot find|Unable to (?:load|find)) (?:image|picture)? ?(?:file )?[`']?([^'\n]+)'?", re.I)
+_NOT_FOUND = re.compile(
+    r"File [`']([^'\n]+)' not found|I can't find file [`']?([^'\n.]+[^'\n]*?)'?\.?$|"
+    r"(?:cannot find|Unable to (?:load|find)) (?:image|picture)? ?(?:file )?[`']?([^'\n]+)'?",
+    re.I,
+)
 _UNDEFINED_REFERENCE = re.compile(r"Reference [`']([^'\n]+)' on page \S+ undefined")
 _UNDEFINED_CITATION = re.compile(r"Citation [`']([^'\n]+?)'?,? (?:on page \S+ )?undefined|Citation '([^'\n]+)' on page")
 _WRONG_BBL = re.compile(r"wrong format version|bbl file .* (?:was )?created by|\.bbl' (?:is )?(?:wrong|created)", re.I)
@@ -50,7 +53,7 @@ def first_fault(log: str) -> Fault | None:
             continue
         if found["file"] is not None and not _is_error_line(found["file"], log, found.end()):
             continue
-        return _typed(text, _place(found, log), log[found.end():found.end() + 600])
+        return _typed(text, _place(found, log), log[found.end() : found.end() + 600])
     if "No pages of output" in log:
         return Fault("no_output", "the document has no pages of output")
     if re.search(r"^! ?(?:==>|Emergency stop)|Fatal error occurred", log, re.M):
@@ -59,7 +62,9 @@ def first_fault(log: str) -> Fault | None:
 
 
 def _is_error_line(file: str, log: str, end: int) -> bool:
-    return bool(re.search(r"\.\w+$", file)) and bool(re.search(r"^l\.\d+|==> Fatal|^\?|<\*>|<read", log[end:end + 3000], re.M))
+    return bool(re.search(r"\.\w+$", file)) and bool(
+        re.search(r"^l\.\d+|==> Fatal|^\?|<\*>|<read", log[end : end + 3000], re.M)
+    )
 
 
 def _place(found: re.Match[str], log: str) -> str:
@@ -92,7 +97,9 @@ def _typed(text: str, place: str, after: str) -> Fault:
 
 def _tail_line(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if not line.startswith(("!", "No pages", "Transcript"))), "no reason given")
+    return next(
+        (line for line in reversed(lines) if not line.startswith(("!", "No pages", "Transcript"))), "no reason given"
+    )
 
 
 def undefined_references(log: str) -> frozenset[str]:
@@ -112,10 +119,8 @@ def bibliography_refused(log: str) -> bool:
 
 def page_count(log: str) -> int | None:
     """Pages of the output, as the engine wrote them."""
-    found = None
-    for found in _PAGES.finditer(log):
-        pass
-    return int(found[1]) if found else None
+    found = _PAGES.findall(log)
+    return int(found[-1]) if found else None
 
 
 def asked_for_shell(log: str) -> bool:

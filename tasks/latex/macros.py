@@ -35,10 +35,18 @@ _DEFINITION = re.compile(
     re.S,
 )
 _PAIR = re.compile(r"\\(begin|end)\s*\{([^{}]+)\}|\\([\[\]()])|(\$\$?)|\\.", re.S)
-_MADE_KIND = {"includecomment": "prose", "specialcomment": "prose", "excludecomment": "verbatim", "newtcblisting": "verbatim",
-              "lstnewenvironment": "verbatim", "DefineVerbatimEnvironment": "verbatim",
-              "RecustomVerbatimEnvironment": "verbatim", "newfloat": "float", "DeclareFloatingEnvironment": "float",
-              "NewEnviron": "opaque"}
+_MADE_KIND = {
+    "includecomment": "prose",
+    "specialcomment": "prose",
+    "excludecomment": "verbatim",
+    "newtcblisting": "verbatim",
+    "lstnewenvironment": "verbatim",
+    "DefineVerbatimEnvironment": "verbatim",
+    "RecustomVerbatimEnvironment": "verbatim",
+    "newfloat": "float",
+    "DeclareFloatingEnvironment": "float",
+    "NewEnviron": "opaque",
+}
 _RAW_STARTS = re.compile(r"\\(?:verbatim|lstlisting|lst@|minted|VerbatimEnvironment|comment)(?![a-z])")
 _PROTECTED_STARTS = re.compile(r"\\(?:tabular|equation|align|gather|array|tikzpicture|collect@body|\[|\()(?![a-z])|\$")
 _SHORTHAND_TARGET = re.compile(r"(?!document$)[A-Za-z]+\*?|[\[(]|\$\$?")
@@ -65,7 +73,7 @@ def group_end(text: str, start: int, limit: int) -> int:
 
 @dataclass(frozen=True)
 class Macros:
-    """Definitions of one project.
+    r"""Definitions of one project.
 
     Attributes:
         arguments: macro -> how many braced arguments it takes (``GREEDY``: not known).
@@ -109,14 +117,15 @@ class _Collector:
                 end = group_end(text, found.end() - 1, len(text))
                 if end < 0:
                     return -1
-                self._macro(found, text[found.end():end - 1])
+                self._macro(found, text[found.end() : end - 1])
                 return end
             if found["env"]:
                 begin_end = group_end(text, found.end() - 1, len(text))
                 if begin_end < 0:
                     return -1
-                self.environments[found["envname"].strip()] = _environment_kind(text[found.end():begin_end - 1],
-                                                                                self.environments)
+                self.environments[found["envname"].strip()] = _environment_kind(
+                    text[found.end() : begin_end - 1], self.environments
+                )
                 return begin_end
             self._simple(found)
         return -1
@@ -204,5 +213,11 @@ def collect(texts: Iterable[str]) -> Macros:
     for name, value in collector.settings.items():
         if name in collector.conditionals:
             collector.conditionals[name] = value
-    return Macros(collector.arguments, collector.opens, collector.closes, collector.environments,
-                  collector.conditionals, frozenset(collector.short_verbs))
+    return Macros(
+        collector.arguments,
+        collector.opens,
+        collector.closes,
+        collector.environments,
+        collector.conditionals,
+        frozenset(collector.short_verbs),
+    )

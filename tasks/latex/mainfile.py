@@ -15,17 +15,29 @@ from storage.errors import InputError
 from tasks.latex.includes import includes_in, resolve
 from tasks.latex.source import decode
 
-_NOT_TEX = frozenset(".bib .bst .cls .sty .clo .def .cfg .fd .ldf .log .aux .toc .out .bbl .blg .md .py .r .jl .js .css .html .htm "
-                     ".json .yaml .yml .csv .tsv .pdf .png .jpg .jpeg .gif .eps .ps .svg .zip .gz .tar .dtx .ins .sh .ipynb "
-                     ".fls .synctex .bcf .xml .rst .dvi .ttf .otf .pfb .tikz .pgf .lua .c .h .cpp .java".split())
-_TOKEN = re.compile(r"%[^\r\n]*|\\(documentclass|documentstyle|begin\s*\{document\}|bye|end|title|icmltitle|maketitle|"
-                    r"begin\s*\{abstract\}|abstract|section|standalone)(?![A-Za-z@])|\\(?:[A-Za-z@]+|.)", re.S)
+_NOT_TEX = frozenset(
+    re.findall(
+        r"\S+",
+        ".bib .bst .cls .sty .clo .def .cfg .fd .ldf .log .aux .toc .out .bbl .blg .md .py .r .jl .js "
+        ".css .html .htm .json .yaml .yml .csv .tsv .pdf .png .jpg .jpeg .gif .eps .ps .svg .zip .gz "
+        ".tar .dtx .ins .sh .ipynb .fls .synctex .bcf .xml .rst .dvi .ttf .otf .pfb .tikz .pgf .lua .c "
+        ".h .cpp .java .split",
+    )
+)
+_TOKEN = re.compile(
+    r"%[^\r\n]*|\\(documentclass|documentstyle|begin\s*\{document\}|bye|end|title|icmltitle|maketitle|"
+    r"begin\s*\{abstract\}|abstract|section|standalone)(?![A-Za-z@])|\\(?:[A-Za-z@]+|.)",
+    re.S,
+)
 _CLASS = re.compile(r"\\document(?:class|style)\s*(?:\[[^\]]{0,500}\])?\s*\{\s*([^{}]+?)\s*\}", re.S)
 _GOOD_NAME = re.compile(r"^(?:main|ms|paper|manuscript|article|root)$", re.I)
 _ARXIV_NAME = re.compile(r"(?:^|[_-])arxiv(?:$|[_-])", re.I)
 _FAIR_NAME = re.compile(r"main|paper|manuscript|arxiv|camera", re.I)
-_BAD_NAME = re.compile(r"supp|appendi|response|rebuttal|reply|cover|letter|slides|poster|talk|template|sample|example|"
-                       r"diff|review|readme|instructions|checklist|old|backup|^_|si$", re.I)
+_BAD_NAME = re.compile(
+    r"supp|appendi|response|rebuttal|reply|cover|letter|slides|poster|talk|template|sample|example|"
+    r"diff|review|readme|instructions|checklist|old|backup|^_|si$",
+    re.I,
+)
 _PARTS = frozenset({"standalone", "subfiles", "beamer", "letter"})
 SIZE_LIMIT = 5_000_000
 
@@ -48,9 +60,18 @@ class _Candidate:
         """Smaller is likelier to be the paper."""
         patterns = (_ARXIV_NAME, _GOOD_NAME, _FAIR_NAME)
         good = next((place for place, pattern in enumerate(patterns) if pattern.search(self.stem)), len(patterns))
-        return (self.name != readme, not self.is_latex, self.name in included, self.document_class in _PARTS,
-                bool(_BAD_NAME.search(self.stem)), not (self.has_title and self.has_abstract), not self.has_bbl,
-                good, not self.has_title, self.name.count("/"))
+        return (
+            self.name != readme,
+            not self.is_latex,
+            self.name in included,
+            self.document_class in _PARTS,
+            bool(_BAD_NAME.search(self.stem)),
+            not (self.has_title and self.has_abstract),
+            not self.has_bbl,
+            good,
+            not self.has_title,
+            self.name.count("/"),
+        )
 
 
 def choose_main(files: Mapping[str, bytes], project: str) -> tuple[str, tuple[str, ...]]:
@@ -77,7 +98,9 @@ def choose_main(files: Mapping[str, bytes], project: str) -> tuple[str, tuple[st
     ranked = sorted(documents, key=lambda candidate: (candidate.rank(readme, included), candidate.name))
     best = ranked[0]
     # Only another complete paper is a doubt; a figure or a supplement that ranks below is not.
-    rivals = tuple(other.name for other in ranked[1:] if other.rank(readme, included)[:6] == best.rank(readme, included)[:6])
+    rivals = tuple(
+        other.name for other in ranked[1:] if other.rank(readme, included)[:6] == best.rank(readme, included)[:6]
+    )
     return best.name, rivals
 
 
@@ -88,8 +111,9 @@ def _may_be_tex(name: str, data: bytes) -> bool:
 
 def _included_by(candidate: _Candidate, files: Mapping[str, bytes]) -> list[str]:
     root = posixpath.dirname(candidate.name)
-    found = (resolve(include, root, candidate.name, files)
-             for include in includes_in(candidate.text, 0, len(candidate.text)))
+    found = (
+        resolve(include, root, candidate.name, files) for include in includes_in(candidate.text, 0, len(candidate.text))
+    )
     return [name for name in found if name is not None and name != candidate.name]
 
 
@@ -105,8 +129,11 @@ def _toplevel(files: Mapping[str, bytes]) -> str | None:
                 sources = json.loads(text).get("sources", [])
             except (ValueError, AttributeError):
                 continue
-            named = [str(entry.get("filename")) for entry in sources
-                     if isinstance(entry, dict) and entry.get("usage") == "toplevel"]
+            named = [
+                str(entry.get("filename"))
+                for entry in sources
+                if isinstance(entry, dict) and entry.get("usage") == "toplevel"
+            ]
         else:
             named = re.findall(r"^\s*([^\s#]+)\s+toplevelfile\s*$", text, re.M)
             named += re.findall(r"filename:\s*[\"']?([^\s\"']+)[\"']?\s*\n\s*usage:\s*[\"']?toplevel", text)

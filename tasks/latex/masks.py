@@ -75,7 +75,7 @@ def unmask(segment: Segment, new_text: str, masks: Sequence[str] | None = None) 
     made: list[str] = []
     position = 0
     for found in MASK.finditer(new_text):
-        _join(made, new_text[position:found.start()], segment.newline)
+        _join(made, new_text[position : found.start()], segment.newline)
         number = int(found[1])
         if not 1 <= number <= len(sources):
             raise KeyError(f"{segment.id} has no mask {number}")

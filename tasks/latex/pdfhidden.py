@@ -1,7 +1,7 @@
 """Text in a PDF that a program reads and a person does not see.
 
-White or invisible, tiny, outside of the page, under an image. Only pages that give a cause are looked at closely, so the
-usual page costs one list of boxes.
+White or invisible, tiny, outside of the page, under an image. Only pages that give a cause are looked at closely, so
+the usual page costs one list of boxes.
 """
 
 from __future__ import annotations
@@ -75,22 +75,32 @@ def _covers(page: Any) -> list[Any]:
     if not images:
         return []
     images = images[:200]
-    covered = [box for place, (kind, box) in enumerate(painted) if kind in ("fill-text", "stroke-text")
-               and any(place < later and _inside(box, image) for later, image in images)]
+    covered = [
+        box
+        for place, (kind, box) in enumerate(painted)
+        if kind in ("fill-text", "stroke-text")
+        and any(place < later and _inside(box, image) for later, image in images)
+    ]
     return covered[:500]
 
 
 def _inside(box: tuple[float, ...], cover: tuple[float, ...]) -> bool:
-    return (box[0] >= cover[0] - 1 and box[1] >= cover[1] - 1 and box[2] <= cover[2] + 1 and box[3] <= cover[3] + 1)
+    return box[0] >= cover[0] - 1 and box[1] >= cover[1] - 1 and box[2] <= cover[2] + 1 and box[3] <= cover[3] + 1
 
 
 def _outside(page: Any) -> list[str]:
     """Text painted beyond the page's edges."""
     rect = page.rect
-    beyond = [box for kind, box in page.get_bboxlog() if kind.endswith("text") and (
-        box[2] <= rect.x0 or box[0] >= rect.x1 or box[3] <= rect.y0 or box[1] >= rect.y1)]
+    beyond = [
+        box
+        for kind, box in page.get_bboxlog()
+        if kind.endswith("text") and (box[2] <= rect.x0 or box[0] >= rect.x1 or box[3] <= rect.y0 or box[1] >= rect.y1)
+    ]
     if not beyond:
         return []
     blocks = page.get_text("blocks", clip=pymupdf.INFINITE_RECT(), flags=pymupdf.TEXT_PRESERVE_WHITESPACE)
-    return [block[4].strip() for block in blocks
-            if block[2] <= rect.x0 or block[0] >= rect.x1 or block[3] <= rect.y0 or block[1] >= rect.y1]
+    return [
+        block[4].strip()
+        for block in blocks
+        if block[2] <= rect.x0 or block[0] >= rect.x1 or block[3] <= rect.y0 or block[1] >= rect.y1
+    ]

@@ -1,14 +1,15 @@
 """PDF to the text that judges read, with gates for PDFs whose text cannot be trusted.
 
-The plain path reads text as the PDF's writer ordered it, which in TeX's output is the order of reading, columns included;
-where that order jumps, blocks are sorted by columns. ``markdown`` asks pymupdf4llm, for PDFs that others made. Hidden text is
-looked for in ``pdfhidden.py``. PyMuPDF is not thread-safe: one lock guards it.
+The plain path reads text as the PDF's writer ordered it, which in TeX's output is the order of reading, columns
+included; where that order jumps, blocks are sorted by columns. ``markdown`` asks pymupdf4llm, for PDFs that others
+made. Hidden text is looked for in ``pdfhidden.py``. PyMuPDF is not thread-safe: one lock guards it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 import threading
 import unicodedata
@@ -24,8 +25,18 @@ from tasks.latex.pdfhidden import Hidden, hidden_text
 
 _LOCK = threading.Lock()
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE
-_LIGATURES: dict[int, str | None] = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
-_CONTROL: dict[int, str | None] = {code: None for code in (*range(0, 9), 11, 12, 13, *range(14, 32), 0x7F, 0xAD, 0x200B, 0xFEFF)}
+_LIGATURES: dict[int, str | None] = {
+    0xFB00: "ff",
+    0xFB01: "fi",
+    0xFB02: "fl",
+    0xFB03: "ffi",
+    0xFB04: "ffl",
+    0xFB05: "st",
+    0xFB06: "st",
+}
+_CONTROL: dict[int, str | None] = {
+    code: None for code in (*range(0, 9), 11, 12, 13, *range(14, 32), 0x7F, 0xAD, 0x200B, 0xFEFF)
+}
 _HYPHENATED = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)(\S*)[ ]?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 WORDS_PER_PAGE = 20
@@ -42,10 +53,12 @@ class PdfText:
     Attributes:
         text: pages one after the other, blocks separated by empty lines.
         pages: how many there are.
-        flags: ``not_a_pdf``, ``encrypted``, ``too_many_pages``, ``no_text_layer``, ``garbage_glyphs`` (some characters are
+        flags: ``not_a_pdf``, ``encrypted``, ``too_many_pages``, ``no_text_layer``, ``garbage_glyphs`` (some
+            characters are
             unreadable), ``unreadable`` (too many are), ``hidden_text``, ``reading_order`` (it jumped and was sorted).
         hidden: what a reader does not see, for people to look at.
         garbage_share: unreadable characters among all.
+        title: what the file says its title is, else the largest line of the first page.
     """
 
     text: str
@@ -53,6 +66,7 @@ class PdfText:
     flags: tuple[str, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     garbage_share: float = 0.0
+    title: str | None = None
 
     @property
     def words(self) -> int:
@@ -99,9 +113,11 @@ def _read(document: Any, layout: str) -> PdfText:
     flags: set[str] = set()
     hidden: list[Hidden] = []
     made: list[str] = []
+    title: str | None = None
     for number, page in enumerate(document):
         content = page.get_text("dict", flags=_FLAGS)
         blocks = _blocks(content)
+        title = title or _title(document, content)
         if _jumps(blocks):
             flags.add("reading_order")
             blocks = _by_columns(blocks, float(content["width"]))
@@ -122,7 +138,24 @@ def _read(document: Any, layout: str) -> PdfText:
         flags.add("garbage_glyphs")
     if share >= UNREADABLE_SHARE:
         flags.add("unreadable")
-    return PdfText(text, document.page_count, tuple(sorted(flags)), tuple(hidden), share)
+    return PdfText(text, document.page_count, tuple(sorted(flags)), tuple(hidden), share, title)
+
+
+def _title(document: Any, content: dict[str, Any]) -> str | None:
+    stated = " ".join(str((document.metadata or {}).get("title") or "").split())
+    if len(stated.split()) >= 3 and not re.search(r"\.(?:tex|docx?|pdf|dvi)$", stated, re.I):
+        return stated
+    lines = [
+        (max(span["size"] for span in line["spans"]), " ".join(span["text"] for span in line["spans"]))
+        for block in content["blocks"]
+        for line in block.get("lines", ())
+        if line["spans"] and line["dir"][0] > 0.9
+    ]
+    largest = max((size for size, text in lines if len(text.split()) >= 2), default=0.0)
+    found = " ".join(
+        " ".join(text for size, text in lines if size > largest - 0.2).translate(_CONTROL | _LIGATURES).split()
+    )
+    return found[:300] or None
 
 
 def _is_garbage(mark: str) -> bool:
@@ -144,7 +177,7 @@ def _blocks(content: dict[str, Any]) -> list[Block]:
 def _jumps(blocks: Sequence[Block]) -> bool:
     """Whether blocks run backwards within a column so often that their order is not that of reading."""
     steps = back = 0
-    for above, below in zip(blocks, blocks[1:], strict=False):
+    for above, below in itertools.pairwise(blocks):
         overlap = min(above[2], below[2]) - max(above[0], below[0])
         if overlap > 0.5 * min(above[2] - above[0], below[2] - below[0]) and len(above[4]) > 60 and len(below[4]) > 60:
             steps += 1
@@ -190,5 +223,5 @@ def joined_words(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """The form in which texts are compared and searched: NFKC, no line-end hyphens, one space between words, lower case."""
+    """The form in which texts are compared: NFKC, no line-end hyphens, one space between words, lower case."""
     return " ".join(unicodedata.normalize("NFKC", joined_words(text)).lower().split())

@@ -1,7 +1,7 @@
 """From tokens to passages: which stretches of a TeX file are prose, and what inside them is protected.
 
-A passage is a run of pieces (prose, content to mask, layout to leave out at its edges) between two block boundaries. This
-module walks one file; projects, identifiers and masks are put together in ``segments.py``.
+A passage is a run of pieces (prose, content to mask, layout to leave out at its edges) between two block boundaries.
+This module walks one file; projects, identifiers and masks are put together in ``segments.py``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,28 @@ from tasks.latex.scan import Scan, Token, scan
 
 TEXT, CONTENT, LAYOUT = "text", "content", "layout"
 MAX_NESTING = 3
-_DIMENSION = re.compile(r"\s*=?\s*[-+]?(?:\d*[.,]?\d+|\\[A-Za-z]+)\s*(?:true\s*)?(?:pt|pc|in|cm|mm|em|ex|bp|dd|sp|fil+|"
-                        r"\\[A-Za-z]+)?(?:\s*(?:plus|minus)\s*[-+]?\d*[.,]?\d+\s*(?:pt|in|cm|mm|em|ex|fil+))*")
+_DIMENSION = re.compile(
+    r"\s*=?\s*[-+]?(?:\d*[.,]?\d+|\\[A-Za-z]+)\s*(?:true\s*)?(?:pt|pc|in|cm|mm|em|ex|bp|dd|sp|fil+|"
+    r"\\[A-Za-z]+)?(?:\s*(?:plus|minus)\s*[-+]?\d*[.,]?\d+\s*(?:pt|in|cm|mm|em|ex|fil+))*"
+)
 _ASSIGNMENT = re.compile(r"\s*=\s*[-+]?(?:\d*[.,]?\d+|\\[A-Za-z]+)\s*(?:true\s*)?(?:pt|pc|in|cm|mm|em|ex|bp|dd|sp)?")
-_DIMENSION_WORDS = frozenset("vskip hskip kern vspace hspace penalty raise lower moveleft moveright".split())
+_DIMENSION_WORDS = frozenset(
+    ("vskip", "hskip", "kern", "vspace", "hspace", "penalty", "raise", "lower", "moveleft", "moveright")
+)
 _LET = re.compile(r"\s*\\(?:[A-Za-z@]+|.)\s*=?\s*\\(?:[A-Za-z@]+|.)")
 _GAP = re.compile(r"[ \t]*(?:\r\n?|\n)?[ \t]*\Z")
 _ACCENT_MARKS = frozenset("'`^\"~=.")
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"\s?[^\W\d_]+")
-_ENVIRONMENT_KINDS = {"abstract": "abstract", "itemize": "item", "enumerate": "item", "description": "item",
-                      "compactitem": "item", "compactenum": "item", "inparaenum": "item"}
+_ENVIRONMENT_KINDS = {
+    "abstract": "abstract",
+    "itemize": "item",
+    "enumerate": "item",
+    "description": "item",
+    "compactitem": "item",
+    "compactenum": "item",
+    "inparaenum": "item",
+}
 
 
 class Piece(NamedTuple):
@@ -66,9 +77,21 @@ class _Walker:
         self.kinds: list[str] = ["paragraph"]
         self.depth = 0
         self.by_kind: dict[str, Callable[[int, Token], int]] = {
-            "word": self.word, "symbol": self.symbol, "begin": self.begin, "end": self.end, "break": self.block,
-            "environment": self.environment, "verbatim_block": self.block, "definition": self.layout, "href": self.href,
-            "comment": self.layout, "dead": self.layout, "unknown": self.block, "[": self.plain, "]": self.plain}
+            "word": self.word,
+            "symbol": self.symbol,
+            "begin": self.begin,
+            "end": self.end,
+            "break": self.block,
+            "environment": self.environment,
+            "verbatim_block": self.block,
+            "definition": self.layout,
+            "href": self.href,
+            "comment": self.layout,
+            "dead": self.layout,
+            "unknown": self.block,
+            "[": self.plain,
+            "]": self.plain,
+        }
 
     def walk(self, first: int, last: int, start: int, end: int) -> None:
         """Read the tokens ``first..last`` (exclusive) and the text between them, from ``start`` to ``end``."""
@@ -109,8 +132,11 @@ class _Walker:
         self.take(token.start, token.end, LAYOUT)
         following = self.tokens[index + 1] if index + 1 < len(self.tokens) else None
         # After a comment's line end, an empty line is a paragraph break.
-        if token.kind == "comment" and self.text[token.end:token.end + 1] in ("\r", "\n") and (
-                following is None or following.start > token.end or following.kind == "break"):
+        if (
+            token.kind == "comment"
+            and self.text[token.end : token.end + 1] in ("\r", "\n")
+            and (following is None or following.start > token.end or following.kind == "break")
+        ):
             self.flush()
         return index + 1
 
@@ -138,10 +164,19 @@ class _Walker:
         """An accented or special letter: the whole word is one mask."""
         after, end = index + 1, token.end
         following = self.tokens[after] if after < len(self.tokens) else None
-        if following and following.kind == "{" and after in self.partner and not self.text[end:following.start].strip():
+        if (
+            following
+            and following.kind == "{"
+            and after in self.partner
+            and not self.text[end : following.start].strip()
+        ):
             after = self.partner[after]
             end, after = self.tokens[after].end, after + 1
-        elif token.name in lexis.LETTERS and self.text[end:end + 1].isspace() and self.text[end:end + 1] not in "\r\n":
+        elif (
+            token.name in lexis.LETTERS
+            and self.text[end : end + 1].isspace()
+            and self.text[end : end + 1] not in "\r\n"
+        ):
             end += 1
         elif token.name not in lexis.LETTERS and after < len(self.tokens) and following and following.start == end:
             after, end = after + 1, following.end
@@ -212,7 +247,7 @@ class _Walker:
             return after
         if name in lexis.INCLUDES:
             return self.include(index, token)
-        if name in lexis.LETTERS or (name in lexis.ACCENTS and self.text[token.end:token.end + 1] in "{ "):
+        if name in lexis.LETTERS or (name in lexis.ACCENTS and self.text[token.end : token.end + 1] in "{ "):
             return self.accent(index, token)
         return self.command(index, token)
 
@@ -221,8 +256,10 @@ class _Walker:
         count = self.macros.arguments.get(name, 0 if name in lexis.DECLARATIONS or name in lexis.SYMBOLS else GREEDY)
         if name in _DIMENSION_WORDS or name == "let":
             pattern = _LET if name == "let" else _DIMENSION
-            found = pattern.match(self.text, token.end + (self.text[token.end:token.end + 1] == "*"))
-            after, end = self.arguments(index, GREEDY) if found is None else (self.index_after(index, found.end()), found.end())
+            found = pattern.match(self.text, token.end + (self.text[token.end : token.end + 1] == "*"))
+            after, end = (
+                self.arguments(index, GREEDY) if found is None else (self.index_after(index, found.end()), found.end())
+            )
         else:
             after, end = self.arguments(index, count)
         assigned = _ASSIGNMENT.match(self.text, end) if end == token.end else None
@@ -241,15 +278,15 @@ class _Walker:
         if found is None:
             after, self.run_end = self.arguments(index, GREEDY)
             return after
-        self.reading.includes.append(found)
+        self.reading.includes.append(found._replace(kind=self.kinds[-1]))
         self.run_end = found.end
         return self.index_after(index, found.end)
 
     def wrapper(self, index: int, token: Token, protected: int) -> int:
-        """``\\emph{`` is a mask, its text is prose, its brace is a mask."""
+        r"""``\\emph{`` is a mask, its text is prose, its brace is a mask."""
         after, end = self.arguments(index, protected) if protected else (index + 1, token.end)
         following = self.tokens[after] if after < len(self.tokens) else None
-        if following and following.kind == "{" and not self.text[end:following.start].strip():
+        if following and following.kind == "{" and not self.text[end : following.start].strip():
             self.take(token.start, following.end, CONTENT)
             return after + 1
         self.take(token.start, end, LAYOUT)
@@ -275,7 +312,12 @@ class _Walker:
     def opening(self, index: int, before: int) -> int | None:
         after, end = self.arguments(index, before)
         following = self.tokens[after] if after < len(self.tokens) else None
-        if following is None or following.kind != "{" or after not in self.partner or self.text[end:following.start].strip():
+        if (
+            following is None
+            or following.kind != "{"
+            or after not in self.partner
+            or self.text[end : following.start].strip()
+        ):
             return None
         return after
 
@@ -300,13 +342,17 @@ class _Walker:
     def arguments(self, index: int, count: int, *, spaced: bool = True) -> tuple[int, int]:
         """Skip a command's star, bracketed and braced arguments (``count`` braced ones; ``GREEDY``: all there are)."""
         end, index, taken = self.tokens[index].end, index + 1, 0
-        end += self.text[end:end + 1] == "*"
+        end += self.text[end : end + 1] == "*"
         while index < len(self.tokens):
             token = self.tokens[index]
             if token.kind == "[" and token.start == end and index in self.partner:
                 closing = self.partner[index]
-            elif token.kind == "{" and taken != count and index in self.partner and (
-                    token.start == end or (spaced and _GAP.match(self.text, end, token.start))):
+            elif (
+                token.kind == "{"
+                and taken != count
+                and index in self.partner
+                and (token.start == end or (spaced and _GAP.match(self.text, end, token.start)))
+            ):
                 closing, taken = self.partner[index], taken + 1
             else:
                 break
@@ -314,7 +360,9 @@ class _Walker:
         return index, end
 
 
-def read(text: str, macros: Macros, start: int = 0, end: int | None = None, *, section: str = "") -> Reading:
+def read(
+    text: str, macros: Macros, start: int = 0, end: int | None = None, *, section: str = "", kind: str = "paragraph"
+) -> Reading:
     """Walk ``text[start:end]``, which must be body text, and say what is prose.
 
     Args:
@@ -323,12 +371,13 @@ def read(text: str, macros: Macros, start: int = 0, end: int | None = None, *, s
         start: first character to read.
         end: where to stop; None: the end of the file.
         section: the heading under which the range begins.
+        kind: of its passages.
     """
     limit = len(text) if end is None else end
     found = scan(text, macros, start, limit)
     reading = Reading(flags=found.flags)
     walker = _Walker(text, found, macros, reading)
-    walker.section = section
+    walker.section, walker.kinds = section, [kind]
     walker.walk(0, len(found.tokens), start, limit)
     reading.passages.sort(key=lambda passage: passage.pieces[0].start)
     return reading

@@ -1,7 +1,7 @@
 """The protected content of a paper as a listing: what every wording of it shares.
 
-One item a line, ``kind<TAB>item<TAB>count``, sorted. Two texts with equal listings state the same numbers, cite the same
-works and hold the same formulas; the listing's hash is a fingerprint of the science.
+One item a line, ``kind<TAB>item<TAB>count``, sorted. Two texts with equal listings state the same numbers, cite the
+same works and hold the same formulas; the listing's hash is a fingerprint of the science.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from tasks.latex.segments import segments
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:\s?%)?(?!\w)")
 _BRACKET_CITATION = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
-_NAME_CITATION = re.compile(r"\(?([A-Z][\w'-]+(?: et al\.?| and [A-Z][\w'-]+| & [A-Z][\w'-]+)?),? \(?((?:19|20)\d\d[a-z]?)\)?")
+_NAME_CITATION = re.compile(
+    r"\(?([A-Z][\w'-]+(?: et al\.?| and [A-Z][\w'-]+| & [A-Z][\w'-]+)?),? \(?((?:19|20)\d\d[a-z]?)\)?"
+)
 _CITE = re.compile(r"\\(\w*[cC]ite\w*)\*?\s*(?:\[[^\]]{0,200}\]\s*){0,2}(?=\{)")
 _REFERENCE = re.compile(r"\\(\w*ref|label)\*?\s*\{([^{}]{1,200})\}")
 
@@ -33,11 +35,11 @@ def project_listing(project: Project) -> str:
         text = part.source.text
         for token in scan(text, macros, *part.body).tokens:
             if token.kind == "math":
-                found["math", _squeezed(text[token.start:token.end])] += 1
+                found["math", _squeezed(text[token.start : token.end])] += 1
         body = text[slice(*part.body)]
         for cited in _CITE.finditer(body):
             end = group_end(body, cited.end(), min(cited.end() + 2000, len(body)))
-            for key in body[cited.end() + 1:end - 1].split(","):
+            for key in body[cited.end() + 1 : end - 1].split(","):
                 found["citation", key.strip()] += 1
         for reference in _REFERENCE.finditer(body):
             found["label" if reference[1] == "label" else "reference", reference[2]] += 1

@@ -7,6 +7,7 @@ paranoid. What is run, and what its outcome means, is decided in ``compile.py``.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import signal
@@ -24,7 +25,10 @@ import psutil
 Stopped = Literal["timed_out", "too_big", "too_many_processes"]
 POLL_S = 0.05
 WATCH_S = 0.4
-_SHELL = ('ulimit -c 0; ulimit -t "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; ulimit -f "$3" 2>/dev/null; shift 3; exec "$@"')
+_SHELL = (
+    'ulimit -c 0; ulimit -t "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; ulimit -f "$3" 2>/dev/null; '
+    'shift 3; exec "$@"'
+)
 _BLOCK = 512
 
 
@@ -68,17 +72,28 @@ def _font_cache() -> Path:
 def environment(home: Path) -> dict[str, str]:
     """The variables of a build: nothing of the user's but the search path, and TeX at its most careful.
 
-    ``openin_any=p`` and ``openout_any=p`` keep TeX and BibTeX inside the build folder. The fixed date makes equal sources
-    give equal PDFs.
+    ``openin_any=p`` and ``openout_any=p`` keep TeX and BibTeX inside the build folder. The fixed date makes equal
+    sources give equal PDFs.
     """
     fonts = _font_cache()
     return {
-        "PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "TMPDIR": str(home), "LC_ALL": "C.UTF-8",
-        "TEXMFVAR": str(fonts / "var"), "TEXMFCONFIG": str(fonts / "config"), "TEXMFHOME": str(fonts / "home"),
-        "TEXMFCACHE": str(fonts / "var"), "VARTEXFONTS": str(fonts / "fonts"),
-        "openin_any": "p", "openout_any": "p", "shell_escape": "f",
-        "max_print_line": "4096", "error_line": "254", "half_error_line": "238",
-        "SOURCE_DATE_EPOCH": "1577836800", "FORCE_SOURCE_DATE": "1",
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LC_ALL": "C.UTF-8",
+        "TEXMFVAR": str(fonts / "var"),
+        "TEXMFCONFIG": str(fonts / "config"),
+        "TEXMFHOME": str(fonts / "home"),
+        "TEXMFCACHE": str(fonts / "var"),
+        "VARTEXFONTS": str(fonts / "fonts"),
+        "openin_any": "p",
+        "openout_any": "p",
+        "shell_escape": "f",
+        "max_print_line": "4096",
+        "error_line": "254",
+        "half_error_line": "238",
+        "SOURCE_DATE_EPOCH": "1577836800",
+        "FORCE_SOURCE_DATE": "1",
     }
 
 
@@ -95,11 +110,26 @@ def run(command: Sequence[str], folder: Path, limits: Limits, *, seconds: float 
     wall = min(limits.seconds, seconds if seconds is not None else limits.seconds)
     started = time.monotonic()
     output = home / "output.txt"
-    arguments = ["/bin/sh", "-c", _SHELL, "sh", str(max(int(wall) + 2, 3)), str(limits.memory_bytes // 1024),
-                 str(limits.file_bytes // _BLOCK), *command]
+    arguments = [
+        "/bin/sh",
+        "-c",
+        _SHELL,
+        "sh",
+        str(max(int(wall) + 2, 3)),
+        str(limits.memory_bytes // 1024),
+        str(limits.file_bytes // _BLOCK),
+        *command,
+    ]
     with output.open("wb") as sink:
-        process = subprocess.Popen(arguments, cwd=folder, env=environment(home), stdin=subprocess.DEVNULL, stdout=sink,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(
+            arguments,
+            cwd=folder,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         try:
             stopped = _watch(process, folder, limits, started + wall)
         finally:
@@ -153,8 +183,6 @@ def _count_processes(leader: int) -> int:
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """End everything that the build started, also what outlived its leader."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()

@@ -1,8 +1,9 @@
 """A TeX text as tokens: what can be told from left to right without knowing what the prose is.
 
-Formulas, verbatim, protected environments, dead branches and definitions come out as one token each, found by jumping to
-their ends; braces and brackets are matched on the way. What lies between two tokens is plain text, so tokens and gaps joined
-are the source. Every jump that fails is remembered or counted, so that no input costs more than linear time.
+Formulas, verbatim, protected environments, dead branches and definitions come out as one token each, found by jumping
+to their ends; braces and brackets are matched on the way. What lies between two tokens is plain text, so tokens and
+gaps joined are the source. Every jump that fails is remembered or counted, so that no input costs more than linear
+time.
 """
 
 from __future__ import annotations
@@ -10,20 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
-from tasks.latex.lexis import (
-    CONDITIONALS,
-    DEFINITIONS,
-    FLOAT,
-    MATH,
-    OPAQUE,
-    PROSE,
-    RAW_ARGUMENT,
-    SHORT_VERBS,
-    VERBATIM,
-)
+from tasks.latex.environments import MATH_NAMES, ends_of, kind_of
+from tasks.latex.lexis import CONDITIONALS, DEFINITIONS, RAW_ARGUMENT, SHORT_VERBS
 from tasks.latex.macros import Macros, group_end
 
 NEWLINE = r"(?:\r\n?|\n)"
@@ -170,7 +161,7 @@ class _Scanner:
         return self.add(start, end, first if first in "{}[]" else "special")
 
     def _symbol(self, start: int, end: int) -> int:
-        mark = self.text[start + 1:end]
+        mark = self.text[start + 1 : end]
         if mark in ("[", "("):
             return self._to_close(start, end, mark)
         if mark in self.macros.opens:
@@ -213,37 +204,28 @@ class _Scanner:
         if name in self.never:
             return self.add(start, end, "special")
         depth = 1
-        for found in _ends_of(name, self.macros)[0].finditer(self.text, end, self.limit):
+        for found in ends_of(name, self.macros).finditer(self.text, end, self.limit):
             if found.lastgroup == "opens":
                 depth += 1
             elif found.lastgroup == "closes":
                 depth -= 1
                 if depth == 0:
-                    return self.add(start, found.end(), "math" if name in _MATH_NAMES else "environment", name)
+                    return self.add(start, found.end(), "math" if name in MATH_NAMES else "environment", name)
         self.never.add(name)
         return self._fail(start, end)
 
     def _shorthand(self, found: re.Match[str], name: str) -> int:
         environment = self.macros.opens[name]
-        if self.kind_of(environment) in ("math", "opaque"):
+        if kind_of(environment, self.macros) in ("math", "opaque"):
             return self._to_close(found.start(), found.end(), environment)
         return self.add(found.start(), found.end(), "begin", environment)
-
-    def kind_of(self, name: str) -> str:
-        """``verbatim``, ``math``, ``opaque``, ``float``, ``prose`` or ``unknown``."""
-        if name in _MATH_NAMES:
-            return "math"
-        defined = self.macros.environments.get(name, "unknown")
-        known = _KINDS.get(name, "unknown")
-        # A class that redefines table or thebibliography does not make prose of it.
-        return defined if known in ("unknown", "prose") and defined != "unknown" or defined == "verbatim" else known
 
     def _begin(self, found: re.Match[str], _: str) -> int:
         named = _NAME.match(self.text, found.end(), self.limit)
         if named is None:
             return self.add(found.start(), found.end(), "word", "begin")
         name = named[1].strip()
-        kind = self.kind_of(name)
+        kind = kind_of(name, self.macros)
         if kind == "verbatim":
             close = -1 if name in self.never else self.text.find(f"\\end{{{name}}}", named.end(), self.limit)
             if close < 0:
@@ -319,7 +301,7 @@ class _Scanner:
         end = options.end() if options else found.end()
         if name in ("mintinline", "mint", "pygment") and self.text.startswith("{", end):
             end = max(group_end(self.text, end, min(end + 100, self.limit)), end)
-        mark = self.text[end:end + 1]
+        mark = self.text[end : end + 1]
         if not mark or mark.isspace():
             return self.add(found.start(), found.end(), "word", name)
         if mark == "{" and name != "verb":
@@ -347,7 +329,7 @@ class _Scanner:
         return self.add(found.start(), end, "dead")
 
     def _branch(self, found: re.Match[str], name: str) -> int:
-        """``\\else`` and ``\\fi`` of a condition whose live branch was read."""
+        r"""``\\else`` and ``\\fi`` of a condition whose live branch was read."""
         if not self.conditions:
             return self.add(found.start(), found.end(), "dead")
         self.conditions.pop()
@@ -374,34 +356,12 @@ class _Scanner:
         return -1, ""
 
     def _opens_condition(self, word: str) -> bool:
-        return word.startswith("if") and (word in CONDITIONALS or word in ("iftrue", "iffalse") or word.startswith("if@")
-                                          or word[2:] in self.macros.conditionals)
-
-
-_KINDS = {name: kind for kind, names in (("prose", PROSE), ("float", FLOAT), ("opaque", OPAQUE), ("math", MATH),
-                                         ("verbatim", VERBATIM)) for name in names}
-_MATH_NAMES = MATH | {"[", "(", "$", "$$"}
-_CLOSING_MARKS = {"[": r"\\\]", "(": r"\\\)", "$$": r"\$\$", "$": r"\$"}
-
-
-@lru_cache(maxsize=512)
-def _pattern(name: str, opens: tuple[str, ...], closes: tuple[str, ...]) -> re.Pattern[str]:
-    def words(names: tuple[str, ...]) -> list[str]:
-        return [rf"\\{re.escape(word)}" + (r"(?![A-Za-z@])" if word[-1].isalpha() else "") for word in names]
-
-    if name in _CLOSING_MARKS:
-        begins, ends = words(opens), [_CLOSING_MARKS[name], *words(closes)]
-    else:
-        quoted = rf"\s*+\{{\s*{re.escape(name)}\s*\}}"
-        begins, ends = [rf"\\begin{quoted}", *words(opens)], [rf"\\end{quoted}", *words(closes)]
-    opening = rf"(?P<opens>{'|'.join(begins)})|" if begins else ""
-    return re.compile(rf"{opening}(?P<closes>{'|'.join(ends)})|%[^\r\n]*+|\\verb\*?([^A-Za-z\s*])[^\r\n]*?\3|\\.".replace(
-        r"\3", r"\3" if begins else r"\2"), re.S)
-
-
-def _ends_of(name: str, macros: Macros) -> tuple[re.Pattern[str]]:
-    return (_pattern(name, tuple(word for word, target in macros.opens.items() if target == name),
-                     tuple(word for word, target in macros.closes.items() if target == name)),)
+        return word.startswith("if") and (
+            word in CONDITIONALS
+            or word in ("iftrue", "iffalse")
+            or word.startswith("if@")
+            or word[2:] in self.macros.conditionals
+        )
 
 
 def scan(text: str, macros: Macros, start: int = 0, end: int | None = None) -> Scan:

@@ -1,14 +1,15 @@
 """The prose of a project as segments, and a project with some of them in other words.
 
-``segments`` and ``apply`` are each other's inverse: applying what is already there gives back every file byte for byte, and
-this is checked for each segment when it is made. What a wording must satisfy is in ``guard.py`` (``problems``).
+``segments`` and ``apply`` are each other's inverse: applying what is already there gives back every file byte for
+byte, and this is checked for each segment when it is made. What a wording must satisfy is in ``guard.py``
+(``problems``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from tasks.latex.graph import Part, macros_of, parts
 from tasks.latex.guard import Problem, problems
@@ -49,7 +50,9 @@ def read_prose(project: Project, *, captions: bool = True, footnotes: bool = Tru
         footnotes: the same for footnotes.
         headings: the same for section headings.
     """
-    left_out = {kind for kind, wanted in (("caption", captions), ("footnote", footnotes), ("heading", headings)) if not wanted}
+    left_out = {
+        kind for kind, wanted in (("caption", captions), ("footnote", footnotes), ("heading", headings)) if not wanted
+    }
     prose = Prose()
     for part in parts(project, macros_of(project)):
         prose.files.append(part.file)
@@ -71,7 +74,9 @@ def read_prose(project: Project, *, captions: bool = True, footnotes: bool = Tru
     return prose
 
 
-def segments(project: Project, *, captions: bool = True, footnotes: bool = True, headings: bool = False) -> list[Segment]:
+def segments(
+    project: Project, *, captions: bool = True, footnotes: bool = True, headings: bool = False
+) -> list[Segment]:
     """The segments of a project in reading order; see ``read_prose`` for the options."""
     return read_prose(project, captions=captions, footnotes=footnotes, headings=headings).segments
 
@@ -88,28 +93,41 @@ def _as_written(part: Part, segment: Segment) -> str:
 def _segment(part: Part, passage: Passage, number: int, alphabet: frozenset[str]) -> Segment | None:
     text = part.source.text
     pieces = _trimmed(text, passage.pieces)
-    if not pieces or any(before.end != after.start for before, after in zip(pieces, pieces[1:], strict=False)):
+    if not pieces or any(before.end != after.start for before, after in pairwise(pieces)):
         return None
     body, ranges = masked(text, _merged(text, pieces))
-    segment = Segment(f"{part.file}#{number}", part.file, pieces[0].start, pieces[-1].end, body,
-                      tuple(text[start:end] for start, end in ranges), passage.section, passage.kind, ranges,
-                      part.source.encoding, part.source.newline, alphabet)
+    segment = Segment(
+        f"{part.file}#{number}",
+        part.file,
+        pieces[0].start,
+        pieces[-1].end,
+        body,
+        tuple(text[start:end] for start, end in ranges),
+        passage.section,
+        passage.kind,
+        ranges,
+        part.source.encoding,
+        part.source.newline,
+        alphabet,
+    )
     return segment if segment.words >= MINIMUM_WORDS.get(passage.kind, DEFAULT_MINIMUM_WORDS) else None
 
 
 def _trimmed(text: str, pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces without layout and white space at both edges."""
     kept = list(pieces)
-    while kept and (kept[0].kind == LAYOUT or (kept[0].kind == TEXT and not text[kept[0].start:kept[0].end].strip())):
+    while kept and (kept[0].kind == LAYOUT or (kept[0].kind == TEXT and not text[kept[0].start : kept[0].end].strip())):
         kept.pop(0)
-    while kept and (kept[-1].kind == LAYOUT or (kept[-1].kind == TEXT and not text[kept[-1].start:kept[-1].end].strip())):
+    while kept and (
+        kept[-1].kind == LAYOUT or (kept[-1].kind == TEXT and not text[kept[-1].start : kept[-1].end].strip())
+    ):
         kept.pop()
     if kept and kept[0].kind == TEXT:
         first = kept[0]
-        kept[0] = first._replace(start=first.end - len(text[first.start:first.end].lstrip()))
+        kept[0] = first._replace(start=first.end - len(text[first.start : first.end].lstrip()))
     if kept and kept[-1].kind == TEXT:
         last = kept[-1]
-        kept[-1] = last._replace(end=last.start + len(text[last.start:last.end].rstrip()))
+        kept[-1] = last._replace(end=last.start + len(text[last.start : last.end].rstrip()))
     return kept
 
 
@@ -118,8 +136,12 @@ def _merged(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int, bool]]:
     flat = list(pieces)
     for place in range(1, len(flat) - 1):
         piece = flat[place]
-        if piece.kind == TEXT and flat[place - 1].kind != TEXT and flat[place + 1].kind != TEXT and (
-                not text[piece.start:piece.end].strip()):
+        if (
+            piece.kind == TEXT
+            and flat[place - 1].kind != TEXT
+            and flat[place + 1].kind != TEXT
+            and (not text[piece.start : piece.end].strip())
+        ):
             flat[place] = piece._replace(kind=CONTENT)
     merged: list[tuple[int, int, bool]] = []
     for is_prose, group in groupby(flat, key=lambda piece: piece.kind == TEXT):
@@ -145,8 +167,9 @@ def apply(project: Project, replacements: Mapping[str, str], *, of: Iterable[Seg
     edited: dict[str, bytes] = {}
     for file in sorted({segment.file for segment in changed}):
         source = project.source(file)
-        inside = sorted((segment for segment in changed if segment.file == file),
-                        key=lambda segment: (segment.start, -segment.end))
+        inside = sorted(
+            (segment for segment in changed if segment.file == file), key=lambda segment: (segment.start, -segment.end)
+        )
         edited[file] = source.encode(_render(source.text, 0, len(source.text), inside, replacements))
     return project.with_files(edited)
 
@@ -158,10 +181,13 @@ def _render(text: str, start: int, end: int, inside: Sequence[Segment], replacem
     for segment in inside:
         if segment.start < position or segment.end > end:
             continue
-        within = [other for other in inside if other is not segment and segment.start <= other.start
-                  and other.end <= segment.end]
+        within = [
+            other
+            for other in inside
+            if other is not segment and segment.start <= other.start and other.end <= segment.end
+        ]
         masks = [_render(text, *span, within, replacements) for span in segment.mask_ranges]
-        made += [text[position:segment.start], unmask(segment, replacements[segment.id].strip(), masks)]
+        made += [text[position : segment.start], unmask(segment, replacements[segment.id].strip(), masks)]
         position = segment.end
     made.append(text[position:end])
     return "".join(made)

@@ -19,10 +19,24 @@ _CITATION = re.compile(r"^\\citation\{([^{}]+)\}|^\\abx@aux@cite(?:\{\d+\})?\{([
 _BIBITEM = re.compile(r"^\\bibcite\{([^{}]+)\}", re.M)
 _BBL_ENTRY = re.compile(r"^\s*\\entry\{([^{}]+)\}", re.M)
 _NEWLABEL = re.compile(r"^\\newlabel\{([^{}]*)\}\{(.*)\}\s*$")
-_NOT_TYPESET = ("\\@writefile", "\\citation", "\\abx@aux@cite", "\\providecommand", "\\setcounter", "\\@setckpt", "\\gdef \\@abspage",
-                "\\abx@aux@page", "\\@input", "\\bibdata", "\\bibstyle", "}")
-_PAGE_WORDS = re.compile(r"\\(?:pageref|vref|Vref|vpageref|cpageref|Cpageref|labelcpageref|autopageref|nameref|Nameref|titleref|zref|"
-                         r"zpageref|fullref)(?![A-Za-z])|\{varioref\}")
+_NOT_TYPESET = (
+    "\\@writefile",
+    "\\citation",
+    "\\abx@aux@cite",
+    "\\providecommand",
+    "\\setcounter",
+    "\\@setckpt",
+    "\\gdef \\@abspage",
+    "\\abx@aux@page",
+    "\\@input",
+    "\\bibdata",
+    "\\bibstyle",
+    "}",
+)
+_PAGE_WORDS = re.compile(
+    r"\\(?:pageref|vref|Vref|vpageref|cpageref|Cpageref|labelcpageref|autopageref|nameref|Nameref|titleref|zref|"
+    r"zpageref|fullref)(?![A-Za-z])|\{varioref\}"
+)
 
 
 class Sets(BaseModel):
@@ -55,7 +69,8 @@ def read_sets(auxiliary: Mapping[str, str], log: str, inputs: Iterable[str]) -> 
         undefined_references=_sorted(undefined_references(log)),
         undefined_citations=_sorted(undefined_citations(log)),
         figures=_sorted(posixpath.normpath(name) for name in inputs if name.lower().endswith(GRAPHICS)),
-        bibitems=_sorted([*_BIBITEM.findall(aux), *_BBL_ENTRY.findall(bbl)]))
+        bibitems=_sorted([*_BIBITEM.findall(aux), *_BBL_ENTRY.findall(bbl)]),
+    )
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
@@ -68,8 +83,11 @@ def set_differences(before: Sets, after: Sets) -> list[str]:
     for name in Sets.model_fields:
         old, new = set(getattr(before, name)), set(getattr(after, name))
         lost, added = sorted(old - new), sorted(new - old)
-        said = [f"{what} {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}"
-                for what, names in (("lost", lost), ("new", added)) if names]
+        said = [
+            f"{what} {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}"
+            for what, names in (("lost", lost), ("new", added))
+            if names
+        ]
         if said:
             found.append(f"{name}: {'; '.join(said)}")
     return found
@@ -83,8 +101,9 @@ def uses_pages(texts: Iterable[str]) -> bool:
 def settled_form(aux: str, *, with_pages: bool) -> str:
     """What of an ``.aux`` file a further pass would typeset differently.
 
-    Lists of figures and contents are judged by their own files, and citations make no difference without BibTeX. Without
-    page references only the number of a label counts (its page and title are not printed); the order never does.
+    Lists of figures and contents are judged by their own files, and citations make no difference without BibTeX.
+    Without page references only the number of a label counts (its page and title are not printed); the order never
+    does.
     """
     kept = set()
     for line in aux.splitlines():
@@ -100,5 +119,5 @@ def _first_group(body: str) -> str:
     for place, mark in enumerate(body):
         depth += (mark == "{") - (mark == "}")
         if depth == 0:
-            return body[:place + 1]
+            return body[: place + 1]
     return body

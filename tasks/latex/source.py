@@ -1,7 +1,7 @@
 """A file of a project as characters, and back as the bytes it was: encodings and line ends.
 
-No LaTeX is understood here beyond the inputenc option. ``decode`` never fails: what is neither UTF-8 nor in the declared
-encoding is read as latin-1, which every byte sequence is.
+No LaTeX is understood here beyond the inputenc option. ``decode`` never fails: what is neither UTF-8 nor in the
+declared encoding is read as latin-1, which every byte sequence is.
 """
 
 from __future__ import annotations

@@ -17,8 +17,35 @@ from storage.errors import InputError
 from tasks.latex.log import decode_log
 from tasks.latex.project import Project
 
-_STALE = (".aux", ".log", ".out", ".toc", ".fls", ".fdb_latexmk", ".synctex.gz", ".blg", ".lof", ".lot", ".pdf", ".bcf", ".run.xml")
-_NEVER_CARRIED = (".log", ".pdf", ".fls", ".fdb_latexmk", ".blg", ".synctex.gz", ".dvi", ".ps", ".xdv", ".pk", ".mf", ".tfm")
+_STALE = (
+    ".aux",
+    ".log",
+    ".out",
+    ".toc",
+    ".fls",
+    ".fdb_latexmk",
+    ".synctex.gz",
+    ".blg",
+    ".lof",
+    ".lot",
+    ".pdf",
+    ".bcf",
+    ".run.xml",
+)
+_NEVER_CARRIED = (
+    ".log",
+    ".pdf",
+    ".fls",
+    ".fdb_latexmk",
+    ".blg",
+    ".synctex.gz",
+    ".dvi",
+    ".ps",
+    ".xdv",
+    ".pk",
+    ".mf",
+    ".tfm",
+)
 CARRY_LIMIT = 30 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ @=-]*\Z")
 
@@ -57,7 +84,7 @@ class Workspace:
         return (path.read_bytes() or None) if path.is_file() else None
 
     def opened(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The files under the root that TeX read, from the ``.fls``: those of the project, and those that it had written."""
+        """The files under the root that TeX read (from the ``.fls``): the project's, and those that it had written."""
         ours: set[str] = set()
         written: set[str] = set()
         for line in self.text(".fls").splitlines():
@@ -69,10 +96,13 @@ class Workspace:
         return tuple(sorted(ours)), tuple(sorted(written))
 
     def _inside(self, path: str) -> str | None:
-        full = (self.folder / path)
+        full = self.folder / path
         try:
-            return posixpath.normpath(full.relative_to(self.root).as_posix()) if not Path(path).is_absolute() or (
-                full.is_relative_to(self.root)) else None
+            return (
+                posixpath.normpath(full.relative_to(self.root).as_posix())
+                if not Path(path).is_absolute() or (full.is_relative_to(self.root))
+                else None
+            )
         except ValueError:
             return None
 

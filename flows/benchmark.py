@@ -75,7 +75,7 @@ def benchmark(
     _note(sitting, "started", "running", {"only": only})
     states: list[State[Any]] = []
     if only in (None, "ingest"):
-        states.append(ingest(**common, return_state=True))
+        states.append(ingest(**common, retry=retry, return_state=True))
     if only in (None, "rewrite") and sitting.families():
         states.append(rewrite(**common, retry=retry, return_state=True))
     if only in (None, "judge") and sitting.families():
@@ -92,7 +92,7 @@ def benchmark(
 def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None) -> State[Any]:
     failed = [state for state in states if not state.is_completed()]
     told = summary(results) if results else f"{sitting.suite.name}: stage ended"
-    state = results.state if results else ("failed" if failed else "stage_complete")
+    state = results.state if results else ("stage_with_gaps" if failed else "stage_complete")
     _note(sitting, "ended", state, {"summary": told})
     if failed:
         return Failed(message=f"{told}; {failed[0].message}", data={"state": state, "summary": told})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.families import ingested
+from flows.families import exclusions_in, families_in, remembered
 from flows.grid import Grid, look_up
 from flows.home import default_store
 from flows.suites import Suite, load_suite
 from storage.records import Family, new_id
+from storage.results import Exclusion
 from storage.store import Store, open_store
 from tasks.models.budget import Budget, spent
 from tasks.models.engine import Engine, engine_for
@@ -27,7 +28,11 @@ class Sitting:
 
     def families(self) -> list[Family]:
         """The suite's families that are ingested and not excluded, in their order."""
-        return ingested(self.suite, self.store)
+        return families_in(remembered(self.suite, self.store))
+
+    def excluded(self) -> list[Exclusion]:
+        """The suite's sources that were excluded, with their reasons."""
+        return exclusions_in(remembered(self.suite, self.store))
 
     def grid(self) -> Grid:
         """What of the suite is there."""

@@ -15,6 +15,7 @@ from flows.progress import BOARD
 from flows.publish import default_out
 from flows.server import prefect_api
 from flows.suites import load_suite
+from storage.errors import UserError
 from storage.records import new_id
 from storage.store import open_store
 from storage.vocabulary import Outcome
@@ -32,7 +33,7 @@ Reasons = Annotated[
 EXIT_FAILED, EXIT_GAPS = 1, 3
 
 
-def _flow_state(suite: str, fields: list[str] | None, store: str, out: Path, only: Stage | None, retry: list[str]) -> State[Any]:
+def _run_flow(suite: str, fields: list[str] | None, store: str, out: Path, only: Stage | None, retry: list[str]) -> dict[str, Any]:
     run_id = new_id()
     log = log_folder() / f"{run_id}.log"
     logs_to_file(log)
@@ -42,14 +43,17 @@ def _flow_state(suite: str, fields: list[str] | None, store: str, out: Path, onl
             suite=suite, set_fields=fields, store_url=store, out=str(out), only=only, retry=retry or None, run_id=run_id,
             return_state=True,
         )
-    if state.is_crashed() or (state.is_failed() and not isinstance(state.data, dict)):
-        say(f"evenhand: the run failed: {state.message}; the log is {log}")
-    return state
+    ended = state.result(raise_on_failure=False)
+    if isinstance(ended, dict):
+        return ended
+    if isinstance(ended, UserError):
+        raise ended
+    say(f"evenhand: the run failed: {state.message}; the log is {log}")
+    return {"state": "failed", "summary": None}
 
 
-def _finish(state: State[Any], page: Path, only: Stage | None, as_json: bool) -> None:
-    ended: dict[str, Any] = state.data if isinstance(state.data, dict) else {}
-    told, how = ended.get("summary"), ended.get("state", "failed")
+def _finish(ended: dict[str, Any], page: Path, only: Stage | None, as_json: bool) -> None:
+    told, how = ended["summary"], ended["state"]
     if told:
         say(told)
     shown = page if only in (None, "publish") and page.exists() else None
@@ -57,7 +61,7 @@ def _finish(state: State[Any], page: Path, only: Stage | None, as_json: bool) ->
         emit({"state": how, "summary": told, "report": str(shown) if shown else None})
     elif shown:
         say(f"report: {shown}")
-    if how == "complete_with_gaps" or (how == "stage_complete" and not state.is_completed()):
+    if how in ("complete_with_gaps", "stage_with_gaps"):
         say("cells are missing: `evenhand status` says which, `evenhand retry` asks them again")
         raise typer.Exit(EXIT_GAPS)
     if how not in ("complete", "stage_complete"):
@@ -69,8 +73,8 @@ def _run(name: str, fields: list[str] | None, store: str | None, out: Path | Non
     suite = load_suite(name, fields or ())
     url = open_store(store or default_store()).url
     folder = (out or default_out(suite.name)).resolve()
-    state = _flow_state(name, fields, url, folder, only, retry)
-    _finish(state, folder / "index.html", only, as_json)
+    ended = _run_flow(name, fields, url, folder, only, retry)
+    _finish(ended, folder / "index.html", only, as_json)
 
 
 def run(suite: SuiteName, set_fields: SetFields = None, store: StoreUrl = None, out: Out = None, only: Only = None,

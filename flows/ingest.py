@@ -1,0 +1,53 @@
+"""Ingest: every source of a suite becomes a family with a built original, or is excluded with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+from prefect.states import Completed, State
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.families import human_scores, sources_of
+from flows.progress import BOARD
+from flows.sitting import sit
+from tasks.ingest.tasks import ingest_task, refuse_twins
+
+AT_ONCE = 2
+"""Papers that are built at a time."""
+
+
+@flow(name="ingest", flow_run_name="ingest-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=AT_ONCE))
+def ingest(
+    suite: str,
+    set_fields: list[str] | None = None,
+    store_url: str | None = None,
+    retry: list[str] | None = None,
+    run_id: str | None = None,
+) -> list[State[Any]] | State[Any]:
+    """Take in the sources of a suite; what is there already is not built again.
+
+    Args:
+        suite: name of a shipped suite, or path of a suite file.
+        set_fields: overrides as a.b=value.
+        store_url: where everything is remembered; by default .evenhand/store.duckdb.
+        retry: reasons of exclusions to try again although they are final, e.g. does_not_build.
+        run_id: the run this belongs to; None for a run of its own.
+    """
+    sitting = sit(suite, set_fields, store_url, run_id)
+    sitting.store.append(*human_scores(sitting.suite))
+    sources = sources_of(sitting.suite)
+    BOARD.start("ingest", len(sources))
+    futures = [
+        ingest_task.submit(sitting.store, source, sitting.run_id, tuple(retry or ())) for source in sources
+    ]
+    states: list[State[Any]] = []
+    for future in futures:
+        future.wait()
+        name = future.state.name
+        BOARD.advance("ingest", cached=int(name == "Cached"), failed=int(name not in ("Cached", "Completed")))
+        states.append(future.state)
+    BOARD.end("ingest")
+    sitting.store.flush()
+    refuse_twins([future.result() for future in futures if future.state.is_completed()])
+    return states or Completed(message="no sources")

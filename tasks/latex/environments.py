@@ -52,7 +52,8 @@ def _pattern(name: str, opens: tuple[str, ...], closes: tuple[str, ...]) -> re.P
         return [rf"\\{re.escape(word)}" + (r"(?![A-Za-z@])" if word[-1].isalpha() else "") for word in names]
 
     if name in _CLOSING_MARKS:
-        begins, ends = words(opens), [_CLOSING_MARKS[name], *words(closes)]
+        # A macro that is a pair of dollars opens and closes alike, so nothing nests.
+        begins, ends = ([] if "$" in name else words(opens)), [_CLOSING_MARKS[name], *words(closes)]
     else:
         quoted = rf"\s*+\{{\s*{re.escape(name)}\s*\}}"
         begins, ends = [rf"\\begin{quoted}", *words(opens)], [rf"\\end{quoted}", *words(closes)]

@@ -49,13 +49,15 @@ FLATTEN_LIMIT = 20_000_000
 class Part:
     """One file of the document as it was read.
 
-    ``body`` is the range that is body text (None: the file is preamble or protected content), ``reading`` its passages.
+    ``body`` is the range that is body text (None: the file is preamble or protected content), ``reading`` what is in it;
+    ``place`` says where it is included (positions in the files that lead to it), so that passages sort as they are read.
     """
 
     file: str
     source: Source
     body: tuple[int, int] | None
     reading: Reading = field(default_factory=Reading)
+    place: tuple[int, ...] = ()
 
 
 def macros_of(project: Project) -> Macros:
@@ -92,17 +94,17 @@ def parts(project: Project, macros: Macros | None = None) -> list[Part]:
 
 @dataclass(frozen=True)
 class _Visit:
-    """How a file is come to: under which heading, as what, how deep."""
+    """How a file is come to: under which heading, as what, and where it is included."""
 
     file: str
     section: str
     prose: bool = True
     kind: str = "paragraph"
-    depth: int = 0
+    place: tuple[int, ...] = ()
 
 
 def _visit(project: Project, macros: Macros, visit: _Visit, made: list[Part]) -> None:
-    if visit.depth > MAX_DEPTH or any(part.file == visit.file for part in made):
+    if len(visit.place) > MAX_DEPTH or any(part.file == visit.file for part in made):
         return
     source = project.source(visit.file)
     text = source.text
@@ -111,7 +113,7 @@ def _visit(project: Project, macros: Macros, visit: _Visit, made: list[Part]) ->
     body = document or ((0, len(text)) if not is_main or "\\documentclass" not in text else None)
     if not visit.prose or visit.file.lower().endswith(_NOT_PROSE):
         body = None
-    part = Part(visit.file, source, body)
+    part = Part(visit.file, source, body, place=visit.place)
     made.append(part)
     if body and _CATCODE.search(text, *body):
         part.body, part.reading.flags = None, {"catcodes"}
@@ -128,7 +130,9 @@ def _visit(project: Project, macros: Macros, visit: _Visit, made: list[Part]) ->
         target = resolve(include, posixpath.dirname(project.main), visit.file, project.files)
         if target is not None:
             under = next((name for at, _, name in reversed(part.reading.headings) if at < include.start), visit.section)
-            _visit(project, macros, _Visit(target, under, include.prose, include.kind, visit.depth + 1), made)
+            _visit(
+                project, macros, _Visit(target, under, include.prose, include.kind, (*visit.place, include.start)), made
+            )
 
 
 def _read_front(text: str, limit: int, macros: Macros, reading: Reading) -> None:

@@ -15,7 +15,7 @@ from tasks.latex.masks import MASK, Segment, mask_numbers
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:\s?\\?%)?")
 _ESCAPE = re.compile(r"\\[%&#_$]")
-_COMMAND = re.compile(r"\\(?:[A-Za-z@]+|[^%&#_$])")
+_COMMAND = re.compile(r"\\(?:[A-Za-z@]+|[^%&#_$]|\Z)")
 _SPECIAL = re.compile(r"(?<!\\)[%&#_$]|[{}~^]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _FENCE = re.compile(r"```|~~~")
@@ -90,7 +90,7 @@ def problems(segment: Segment, new_text: str, bounds: tuple[float, float] = (0.5
     Args:
         segment: the original.
         new_text: the wording, with masks, best after ``tidied``.
-        bounds: allowed ratio of lengths in words, with a slack of five words.
+        bounds: allowed ratio of lengths in words, with a slack of two words below and five above.
     """
     if new_text == segment.text:
         return []
@@ -176,7 +176,7 @@ def _shape_problems(segment: Segment, new_text: str, bare: str, bounds: tuple[fl
     if _BLANK_LINE.search(new_text):
         found.append(Problem("paragraph_break", "Keep the passage one paragraph: no blank line."))
     before, after = len(MASK.sub(" ", segment.text).split()), len(bare.split())
-    if after < before * bounds[0] - 5 or after * 4 < before:
+    if after < before * bounds[0] - 2:
         found.append(
             Problem("too_short", f"The original has {before} words, the rewrite only {after}: keep all of its content.")
         )

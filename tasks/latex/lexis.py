@@ -103,7 +103,7 @@ LETTERS = _names("ss o O ae AE oe OE aa AA l L i j dh DH th TH ng NG SS")
 ACCENTS = _names("c v u H k r d b t")
 BLOCKS = _names(
     "par item newpage clearpage cleardoublepage pagebreak maketitle bigskip medskip smallskip appendix "
-    "tableofcontents listoffigures listoftables printbibliography bibliography bibliographystyle vspace vskip "
+    "tableofcontents listoffigures listoftables printbibliography bibliography bibliographystyle vskip "
     "addvspace hline printindex makeabstract endinput author affiliation address email date thanks keywords "
     "icmlkeywords pacs subjclass pagestyle thispagestyle setcounter addtocounter setlength addtolength "
     "printAffiliationsAndNotice graphicspath newline markboth addcontentsline rule hrule frontmatter mainmatter "

@@ -165,6 +165,8 @@ class _Collector:
         opened, closed = _balance(body)
         if opened and not closed and _SHORTHAND_TARGET.fullmatch(opened[0]):
             self.opens[name] = opened[0]
+            if "$" in opened[0]:
+                self.closes[name] = opened[0]
         elif closed and not opened and _SHORTHAND_TARGET.fullmatch(closed[0]):
             self.closes[name] = closed[0]
 

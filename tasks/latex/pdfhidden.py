@@ -54,7 +54,7 @@ def _why(page: Any, span: dict[str, Any], covers: list[Any]) -> str | None:
     color = span["color"]
     if min(color >> 16 & 255, color >> 8 & 255, color & 255) >= _NEAR_WHITE and _is_blank(page, span["bbox"]):
         return "white"
-    if any(_inside(span["bbox"], cover) for cover in covers):
+    if any(_holds_middle(cover, span["bbox"]) for cover in covers):
         return "under_image"
     return None
 
@@ -86,6 +86,12 @@ def _covers(page: Any) -> list[Any]:
 
 def _inside(box: tuple[float, ...], cover: tuple[float, ...]) -> bool:
     return box[0] >= cover[0] - 1 and box[1] >= cover[1] - 1 and box[2] <= cover[2] + 1 and box[3] <= cover[3] + 1
+
+
+def _holds_middle(cover: tuple[float, ...], box: tuple[float, ...]) -> bool:
+    """Whether a box lies around another's middle (a line's box is a little taller than its letters)."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return cover[0] <= x <= cover[2] and cover[1] <= y <= cover[3]
 
 
 def _outside(page: Any) -> list[str]:

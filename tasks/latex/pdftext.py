@@ -37,7 +37,7 @@ _LIGATURES: dict[int, str | None] = {
 _CONTROL: dict[int, str | None] = {
     code: None for code in (*range(0, 9), 11, 12, 13, *range(14, 32), 0x7F, 0xAD, 0x200B, 0xFEFF)
 }
-_HYPHENATED = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)(\S*)[ ]?")
+_HYPHENATED = re.compile(r"((?:[^\W\d_]+-)*[^\W\d_]+)-\n([^\W\d_]+)(\S*)[ ]?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 WORDS_PER_PAGE = 20
 GARBAGE_SHARE = 0.003
@@ -118,7 +118,7 @@ def _read(document: Any, layout: str) -> PdfText:
         content = page.get_text("dict", flags=_FLAGS)
         blocks = _blocks(content)
         title = title or _title(document, content)
-        if _jumps(blocks):
+        if _jumps(blocks, float(content["width"])):
             flags.add("reading_order")
             blocks = _by_columns(blocks, float(content["width"]))
         made.append("\n\n".join(block[4] for block in blocks))
@@ -174,14 +174,18 @@ def _blocks(content: dict[str, Any]) -> list[Block]:
     return found
 
 
-def _jumps(blocks: Sequence[Block]) -> bool:
+def _jumps(blocks: Sequence[Block], width: float) -> bool:
     """Whether blocks run backwards within a column so often that their order is not that of reading."""
     steps = back = 0
-    for above, below in itertools.pairwise(blocks):
-        overlap = min(above[2], below[2]) - max(above[0], below[0])
-        if overlap > 0.5 * min(above[2] - above[0], below[2] - below[0]) and len(above[4]) > 60 and len(below[4]) > 60:
+    last: dict[str, Block] = {}
+    for block in blocks:
+        if len(block[4]) <= 60:
+            continue
+        column = "left" if block[2] <= width * 0.55 else "right" if block[0] >= width * 0.45 else "wide"
+        if column in last:
             steps += 1
-            back += below[3] < above[1] - 5
+            back += block[3] < last[column][1] - 5
+        last[column] = block
     return steps >= 3 and back / steps > 0.3
 
 
@@ -216,7 +220,7 @@ def joined_words(text: str) -> str:
     def join(found: re.Match[str]) -> str:
         first, second = found[1], found[2]
         together, hyphenated = (first + second).lower(), f"{first}-{second}".lower()
-        keep = second[0].isupper() or (known[hyphenated] > known[together])
+        keep = second[0].isupper() or "-" in first or known[hyphenated] > known[together]
         return (f"{first}-{second}" if keep else first + second) + found[3] + "\n"
 
     return _HYPHENATED.sub(join, text)

@@ -269,7 +269,12 @@ class _Walker:
             self.flush()
             self.run_end = end
         else:
-            self.take(token.start, end, LAYOUT if name in lexis.LAYOUT or name in lexis.DECLARATIONS else CONTENT)
+            is_layout = name in lexis.LAYOUT or name in lexis.DECLARATIONS
+            if is_layout and end == token.end:
+                # White space after a declaration is the command's, not the sentence's.
+                ahead = self.text[end : end + 80]
+                end += len(ahead) - len(ahead.lstrip(" \t"))
+            self.take(token.start, end, LAYOUT if is_layout else CONTENT)
         return after
 
     def include(self, index: int, token: Token) -> int:

@@ -17,7 +17,7 @@ from tasks.latex.environments import MATH_NAMES, ends_of, kind_of
 from tasks.latex.lexis import CONDITIONALS, DEFINITIONS, RAW_ARGUMENT, SHORT_VERBS
 from tasks.latex.macros import Macros, group_end
 
-NEWLINE = r"(?:\r\n?|\n)"
+NEWLINE = r"(?>\r\n?|\n)"
 _TOKEN = re.compile(
     rf"%[^\r\n]*+{NEWLINE}?+[ \t]*+"
     r"|\\([A-Za-z]++)"

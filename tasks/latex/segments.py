@@ -7,7 +7,7 @@ byte, and this is checked for each segment when it is made. What a wording must 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
@@ -54,24 +54,33 @@ def read_prose(project: Project, *, captions: bool = True, footnotes: bool = Tru
         kind for kind, wanted in (("caption", captions), ("footnote", footnotes), ("heading", headings)) if not wanted
     }
     prose = Prose()
+    placed: list[tuple[tuple[int, ...], Segment]] = []
+    headed: list[tuple[tuple[int, ...], tuple[str, str]]] = []
     for part in parts(project, macros_of(project)):
         prose.files.append(part.file)
-        prose.sections += [(command, text) for _, command, text in part.reading.headings]
-        flags = set(part.reading.flags)
-        alphabet = frozenset(mark for mark in set(part.source.text) if not mark.isascii())
-        number = 0
-        for passage in part.reading.passages:
-            number += 1
-            made = None if passage.kind in left_out else _segment(part, passage, number, alphabet)
-            if made is None:
-                continue
-            if unmask(made, made.text) != _as_written(part, made):
-                flags.add("round_trip")
-                continue
-            prose.segments.append(made)
+        headed += [((*part.place, at), (command, text)) for at, command, text in part.reading.headings]
+        made, flags = _of_part(part, left_out)
+        placed += [((*part.place, segment.start), segment) for segment in made]
         if flags:
             prose.flags[part.file] = sorted(flags)
+    prose.segments = [segment for _, segment in sorted(placed, key=lambda pair: pair[0])]
+    prose.sections = [heading for _, heading in sorted(headed, key=lambda pair: pair[0])]
     return prose
+
+
+def _of_part(part: Part, left_out: Collection[str]) -> tuple[list[Segment], set[str]]:
+    """The segments of one file and its flags; none where one of them would not give back its source."""
+    flags = set(part.reading.flags)
+    alphabet = frozenset(mark for mark in set(part.source.text) if not mark.isascii())
+    found: list[Segment] = []
+    for number, passage in enumerate(part.reading.passages, 1):
+        made = None if passage.kind in left_out else _segment(part, passage, number, alphabet)
+        if made is None:
+            continue
+        if unmask(made, made.text) != _as_written(part, made):
+            return [], flags | {"round_trip"}
+        found.append(made)
+    return found, flags
 
 
 def segments(
@@ -115,19 +124,17 @@ def _segment(part: Part, passage: Passage, number: int, alphabet: frozenset[str]
 
 def _trimmed(text: str, pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces without layout and white space at both edges."""
-    kept = list(pieces)
-    while kept and (kept[0].kind == LAYOUT or (kept[0].kind == TEXT and not text[kept[0].start : kept[0].end].strip())):
-        kept.pop(0)
-    while kept and (
-        kept[-1].kind == LAYOUT or (kept[-1].kind == TEXT and not text[kept[-1].start : kept[-1].end].strip())
-    ):
-        kept.pop()
+
+    def is_edge(piece: Piece) -> bool:
+        return piece.kind == LAYOUT or (piece.kind == TEXT and not text[piece.start : piece.end].strip())
+
+    first = next((place for place, piece in enumerate(pieces) if not is_edge(piece)), len(pieces))
+    last = next((place for place in range(len(pieces), first, -1) if not is_edge(pieces[place - 1])), first)
+    kept = list(pieces[first:last])
     if kept and kept[0].kind == TEXT:
-        first = kept[0]
-        kept[0] = first._replace(start=first.end - len(text[first.start : first.end].lstrip()))
+        kept[0] = kept[0]._replace(start=kept[0].end - len(text[kept[0].start : kept[0].end].lstrip()))
     if kept and kept[-1].kind == TEXT:
-        last = kept[-1]
-        kept[-1] = last._replace(end=last.start + len(text[last.start : last.end].rstrip()))
+        kept[-1] = kept[-1]._replace(end=kept[-1].start + len(text[kept[-1].start : kept[-1].end].rstrip()))
     return kept
 
 

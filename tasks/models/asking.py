@@ -22,6 +22,7 @@ from storage.vocabulary import Outcome
 from tasks.models.asks import Ask
 from tasks.models.bodies import body_of, parameters_sent, token_cap
 from tasks.models.budget import Budget, BudgetGone, Reservation
+from tasks.models.client import Client
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.limiter import Closed
 from tasks.models.lines import Line
@@ -156,6 +157,8 @@ class Asking:
         tokens = (expected.input or 0) + output
         price = cost_usd(self._line.endpoint, self._ask.model, expected)
         desk.budget.check(price, tokens)
+        # Opened before a place is taken: a model that loads for seconds holds nobody else up.
+        client = await self._line.client()
         ticket = await limiter.admit(self._ask.model, tokens)
         reply: Reply | None = None
         cost: tuple[float | None, int] = (0.0, 0)
@@ -163,7 +166,7 @@ class Asking:
         started, clock = now(), time.perf_counter()
         try:
             reservation = desk.budget.reserve(price, tokens)
-            reply = await self._sent(texts, form)
+            reply = await self._sent(client, texts, form)
             latency_ms = (time.perf_counter() - clock) * 1000
             self._attempt += 1
             call = self._row(self._not_cut(reply), form, started, latency_ms)
@@ -176,8 +179,7 @@ class Asking:
                 desk.budget.settle(reservation, *cost)
         return call, reply
 
-    async def _sent(self, texts: dict[str, str], form: Form) -> Reply:
-        client = await self._line.client()
+    async def _sent(self, client: Client, texts: dict[str, str], form: Form) -> Reply:
         self._desk.counters.in_flight += 1
         try:
             files: dict[str, dict[str, Any]] = {}

@@ -77,9 +77,7 @@ class Engine:
         """
         return self._thread.run(work)
 
-    async def gather(
-        self, items: Iterable[Item], worker: Callable[[Item], Awaitable[T]], width: int
-    ) -> list[T]:
+    async def gather(self, items: Iterable[Item], worker: Callable[[Item], Awaitable[T]], width: int) -> list[T]:
         """The results of ``worker`` for each item, in their order, at most ``width`` at a time.
 
         Never more than ``width`` coroutines exist, so that 37,800 cells do not become as many. The first exception

@@ -43,12 +43,17 @@ _FINITE: Final = re.compile(
     r"|defines?|presents?|introduces?|proposes?|becomes?|holds?|depends?|produces?|contains?|includes?|enables?|needs?|takes?"
     r"|keeps?|means?|[Ww]e\s+\w+)\b"
 )
+_SENTENCE_BEGINS: Final = re.compile(r"[.!?:)⟧]\s+(?=[A-Z])|\A(?:⟦\d+⟧\s*)*")
 _THANKS: Final = re.compile(r"\b(?:thank|acknowledge|grateful|gratefully|funded|supported by)\b")
 _HAS_NUMBER: Final = re.compile(r"⟦\d+⟧|\d")
 _LETTERS: Final = re.compile(r"[A-Za-z]{2,}")
 SHORTEST_OPENED: Final = 7
 """Words a sentence needs before something is set in front of it."""
 SENTENCES_PER_OPENER: Final = 4
+AMONG_SEVERAL: Final = 0.6
+"""A table among several leaves more for the next round."""
+LONGEST_OPENER: Final = 80
+"""Characters: no opener is longer."""
 
 
 class Fired(NamedTuple):
@@ -84,7 +89,7 @@ def _said(match: re.Match[str], alternative: str, *, opens: bool) -> str | None:
         number = int(slot[1])
         word = match[number] or ""
         return lowered(word) if number == 1 and opens else word
-    new = _SPACES.sub(" ", mend_articles(_SLOT.sub(fill, alternative))).strip()
+    new = _SPACES.sub(" ", mend_articles(_SLOT.sub(fill, alternative))).strip().replace(" ,", ",")
     if "\n" in source and "\n" not in new:
         gap = new.rfind(" ")
         if gap < 0:
@@ -104,6 +109,15 @@ def _word_before(text: str, start: int) -> str:
     return "#" if tail and (tail[-1] in "⟧%" or tail[-1].isdigit()) else ""
 
 
+def _in_opener(text: str, start: int) -> bool:
+    """Whether a place lies in something that was set before a sentence: that is not reworded again."""
+    begins = 0
+    for found in _SENTENCE_BEGINS.finditer(text, max(0, start - LONGEST_OPENER), start):
+        begins = found.end()
+    opener = known_openers().match(text, begins)
+    return opener is not None and opener.end() > start
+
+
 def _fits(rule: Rule, prose: Prose, start: int) -> bool:
     if rule.not_after or rule.only_after:
         before = _word_before(prose.text, start)
@@ -116,18 +130,20 @@ def _fits(rule: Rule, prose: Prose, start: int) -> bool:
     return not rule.at_sentence_start or prose.opens_sentence(start)
 
 
-def fire(table: Table, text: str, dice: Dice) -> Iterator[Fired]:
-    """The rules that fire on a text, in order and without overlap."""
+def fire(table: Table, text: str, dice: Dice, *, readiness: float = 1.0) -> Iterator[Fired]:
+    """The rules that fire on a text, in order and without overlap; ``readiness`` times the table's rate."""
     prose = Prose(text)
     index = table.index
-    threshold = int(table.rate * 1000)
+    threshold = int(table.rate * readiness * 1000)
     done = 0
     occurrence = crc32(text.encode("utf-8", "surrogatepass"))
     for word in WORD.finditer(text):
         rules = index.get(word[0])
-        if rules is None or word.start() < done:
+        if rules is None:
             continue
         start = word.start()
+        if start < done:
+            continue
         opens = word[0][0].isupper()
         if opens and not prose.opens_sentence(start):
             continue
@@ -139,6 +155,8 @@ def fire(table: Table, text: str, dice: Dice) -> Iterator[Fired]:
             if roll // 17 % 1000 >= threshold:
                 continue
             choice = dice.habit(len(rule.alternatives), rule.id, roll)
+            if _in_opener(text, start):
+                break
             new = _said(match, rule.alternatives[choice], opens=opens)
             if new is not None:
                 yield Fired(start, match.end(), rule.kind, new)
@@ -198,13 +216,15 @@ def open_sentences(table: Table, text: str, dice: Dice, *, readiness: float = 1.
     prose = Prose(text)
     spans = list(prose.sentences())
     wanted: list[tuple[int, int, Span, Opener]] = []
+    readiest = max(opener.rate for opener in table.openers) * 1000 * readiness
     for span in spans:
-        if not _openable(prose, span):
-            continue
         sentence = text[span.start:span.end]
-        found = _opener_for(table, sentence)
         roll = dice.roll("open", crc32(sentence.encode("utf-8", "surrogatepass")))
-        if found is not None and roll // 13 % 1000 < found[1].rate * 1000 * readiness:
+        chance = roll // 13 % 1000
+        if chance >= readiest or not _openable(prose, span):
+            continue
+        found = _opener_for(table, sentence)
+        if found is not None and chance < found[1].rate * 1000 * readiness:
             wanted.append((found[0], roll, span, found[1]))
     # Sort by rank and roll only: spans and openers have no order of their own.
     chosen = sorted(wanted, key=lambda item: item[:2])[: 1 + len(spans) // SENTENCES_PER_OPENER]
@@ -224,6 +244,6 @@ def apply_table(table: Table, text: str, dice: Dice, *, share: float | None = No
         share: of the sentences for this table where several follow each other; None for a table that works alone: it
             then opens twice as readily where nothing else has changed.
     """
-    changed = substitute(text, fire(table, text, dice))
+    changed = substitute(text, fire(table, text, dice, readiness=1.0 if share is None else AMONG_SEVERAL))
     readiness = share if share is not None else 2.0 if changed == text else 1.0
     return open_sentences(table, changed, dice, readiness=readiness)

@@ -74,7 +74,7 @@ def test_rounds_keep_changing_and_stay_bounded(demo_segments: Papers) -> None:
             rounds.append([rewrite_text(text, condition, 1) for text in rounds[-1]])
         sizes = [sum(map(len, texts)) for texts in rounds]
         changed = [sum(a != b for a, b in zip(x, y, strict=True)) for x, y in pairwise(rounds)]
-        assert all(number >= len(parts) // 10 for number in changed), (paper, changed)
+        assert all(number >= len(parts) // 8 for number in changed), (paper, changed)
         assert sizes[3] < 1.6 * sizes[0], (paper, sizes)
         assert sizes[3] - sizes[2] < sizes[1] - sizes[0], (paper, sizes)
 
@@ -150,7 +150,7 @@ def _prose(draw: st.DrawFn) -> str:
         count += 1
         return f"⟦{count}⟧"
 
-    return re.sub("⟦M⟧", number, text)
+    return re.sub(r"\n\s*\n", "\n", re.sub("⟦M⟧", number, text))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

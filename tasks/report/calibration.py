@@ -65,7 +65,7 @@ def calibration(where: Standing) -> Calibration | None:
     rows = [PhantomRow(each.name, judge_link(each.name), [_recovered(each, key) for key in keys]) for each in phantoms]
     covered = []
     for index, key in enumerate(keys):
-        decided = [row.cells[index].inside for row in rows if row.cells[index].inside is not None]
+        decided = [inside for row in rows if (inside := row.cells[index].inside) is not None]
         covered.append((metric(key).label, sum(decided), len(decided)))
     return Calibration([metric(key).label for key in keys], rows, covered)
 
@@ -84,6 +84,10 @@ def published_rows(results: Results) -> list[PublishedRow]:
         cells = []
         for each in METRICS:
             found = estimate(ours, each.key) if ours else Estimate(value=None, reason="no_judge_of_this_name")
-            cells.append(PublishedCell(number(row.metrics.get(each.key)), number(found.value) if ours else "", with_interval(found)))
+            cells.append(
+                PublishedCell(
+                    number(row.metrics.get(each.key), 3), number(found.value, 3) if ours else "", with_interval(found)
+                )
+            )
         out.append(PublishedRow(row.name, ours.name if ours else None, judge_link(ours.name) if ours else None, cells))
     return out

@@ -60,14 +60,30 @@ def missing(where: Standing) -> MissingTable:
     for each in where.order:
         totals.update(each.cells.missing)
     reasons = [reason for reason, cells in totals.most_common() if cells]
-    rows = [MissingRow(each.name, judge_link(each.name), each.cells.wanted, each.cells.answered, [each.cells.missing.get(reason, 0) for reason in reasons])
-            for each in where.order if each.cells.answered < each.cells.wanted or any(each.cells.missing.values())]
-    return MissingTable([plain(reason) for reason in reasons], rows, [totals[reason] for reason in reasons], len(where.order) - len(rows))
+    rows = [
+        MissingRow(
+            each.name,
+            judge_link(each.name),
+            each.cells.wanted,
+            each.cells.answered,
+            [each.cells.missing.get(reason, 0) for reason in reasons],
+        )
+        for each in where.order
+        if each.cells.answered < each.cells.wanted or any(each.cells.missing.values())
+    ]
+    return MissingTable(
+        [plain(reason) for reason in reasons],
+        rows,
+        [totals[reason] for reason in reasons],
+        len(where.order) - len(rows),
+    )
 
 
 def exclusion_counts(results: Results) -> list[tuple[str, int]]:
     """Excluded versions by reason, most frequent first."""
-    return [(plain(reason), cells) for reason, cells in Counter(each.reason for each in results.exclusions).most_common()]
+    return [
+        (plain(reason), cells) for reason, cells in Counter(each.reason for each in results.exclusions).most_common()
+    ]
 
 
 def version_rows(results: Results) -> list[VersionRow]:
@@ -85,14 +101,31 @@ def version_rows(results: Results) -> list[VersionRow]:
     return [_version_row(key, groups[key], originals, excluded[key]) for key in keys]
 
 
-def _version_row(key: tuple[str, str], found: list[VersionResult], originals: dict[str, VersionResult], excluded: int) -> VersionRow:
+def _version_row(
+    key: tuple[str, str], found: list[VersionResult], originals: dict[str, VersionResult], excluded: int
+) -> VersionRow:
     segments = sum(each.segments for each in found)
-    ratios = [each.words / originals[each.family].words for each in found if each.family in originals and originals[each.family].words]
-    pages = [each.pages - first for each in found if each.pages is not None and each.family in originals and (first := originals[each.family].pages) is not None]
+    ratios = [
+        each.words / originals[each.family].words
+        for each in found
+        if each.family in originals and originals[each.family].words
+    ]
+    pages = [
+        each.pages - first
+        for each in found
+        if each.pages is not None and each.family in originals and (first := originals[each.family].pages) is not None
+    ]
     share = f"{100 * sum(each.segments_changed for each in found) / segments:.0f} %" if segments else number(None)
-    return VersionRow(condition_title(key[0]), key[1] or number(None), len(found), excluded, share, count(sum(each.segments_fallback for each in found)),
-                      f"{number(100 * (sum(ratios) / len(ratios) - 1), 0, signed=True)} %" if ratios else number(None),
-                      number(sum(pages) / len(pages), 1, signed=True) if pages else number(None))
+    return VersionRow(
+        condition_title(key[0]),
+        key[1] or number(None),
+        len(found),
+        excluded,
+        share,
+        count(sum(each.segments_fallback for each in found)),
+        f"{number(100 * (sum(ratios) / len(ratios) - 1), 0, signed=True)} %" if ratios else number(None),
+        number(sum(pages) / len(pages), 1, signed=True) if pages else number(None),
+    )
 
 
 def cost_rows(where: Standing) -> list[CostRow]:
@@ -101,6 +134,12 @@ def cost_rows(where: Standing) -> list[CostRow]:
     for each in where.order:
         spend = each.spend
         values = [spend.calls, spend.attempts, spend.input_tokens, spend.output_tokens]
-        out.append(CostRow(each.name, judge_link(each.name), [*(count(value) for value in values), money(spend.usd), duration(spend.seconds)],
-                           [*(float(value) for value in values), -1.0 if spend.usd is None else spend.usd, spend.seconds]))
+        out.append(
+            CostRow(
+                each.name,
+                judge_link(each.name),
+                [*(count(value) for value in values), money(spend.usd), duration(spend.seconds)],
+                [*(float(value) for value in values), -1.0 if spend.usd is None else spend.usd, spend.seconds],
+            )
+        )
     return out

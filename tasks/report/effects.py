@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from storage.results import Effect, Estimate, Results
 from tasks.report.links import judge_link
-from tasks.report.numbers import finite, number, with_interval
+from tasks.report.numbers import MINUS, finite, number, with_interval
 from tasks.report.verdicts import Standing
 from tasks.report.words import condition_title, is_null
 
@@ -48,7 +49,7 @@ class HeatTable(NamedTuple):
     groups: list[tuple[str, int]]
     columns: list[Column]
     rows: list[HeatRow]
-    legend: list[tuple[str, str]]
+    legend: list[tuple[str, str, str]]
 
 
 def shade(shift: float | None, steps: Sequence[float]) -> str:
@@ -60,12 +61,17 @@ def shade(shift: float | None, steps: Sequence[float]) -> str:
     return "d0" if level == 0 else f"d{'p' if shift > 0 else 'n'}{level}"
 
 
-def legend(steps: Sequence[float]) -> list[tuple[str, str]]:
-    """``(class, words)`` of every colour, from lower to higher."""
+def legend(steps: Sequence[float]) -> list[tuple[str, str, str]]:
+    """``(class, bound, words)`` of every colour, from lower to higher."""
     bounds = [f"{step:g}" for step in steps]
-    words = [f"under {bounds[0]}", *(f"{one} to {two}" for one, two in zip(bounds, bounds[1:], strict=False)), f"{bounds[-1]} and more"]
-    return [*((f"dn{level}", f"lower by {words[level]}") for level in range(len(steps), 0, -1)), ("d0", words[0]),
-            *((f"dp{level}", f"higher by {words[level]}") for level in range(1, len(steps) + 1))]
+    words = [f"{one} to {two}" for one, two in pairwise(bounds)] + [f"{bounds[-1]} or more"]
+    low = [
+        (f"dn{level}", MINUS + bounds[level - 1], f"lower by {words[level - 1]}") for level in range(len(steps), 0, -1)
+    ]
+    high = [
+        (f"dp{level}", "+" + bounds[level - 1], f"higher by {words[level - 1]}") for level in range(1, len(steps) + 1)
+    ]
+    return [*low, ("d0", "0", f"less than {bounds[0]}"), *high]
 
 
 def heat_table(results: Results, where: Standing) -> HeatTable | None:
@@ -74,8 +80,15 @@ def heat_table(results: Results, where: Standing) -> HeatTable | None:
         return None
     columns = _columns(results)
     found = {(each.configuration, each.condition, each.producer): each for each in results.effects}
-    rows = [HeatRow(each.name, judge_link(each.name), [_cell(found.get((each.name, column.condition, column.producer))) for column in columns])
-            for each in where.order if any(effect.configuration == each.name for effect in results.effects)]
+    rows = [
+        HeatRow(
+            each.name,
+            judge_link(each.name),
+            [_cell(found.get((each.name, column.condition, column.producer))) for column in columns],
+        )
+        for each in where.order
+        if any(effect.configuration == each.name for effect in results.effects)
+    ]
     groups: list[tuple[str, int]] = []
     for column in columns:
         if groups and groups[-1][0] == column.title:
@@ -97,4 +110,9 @@ def _cell(effect: Effect | None) -> HeatCell:
     shift = effect.shift if effect else Estimate(value=None, reason="not_run")
     low, high = finite(shift.low), finite(shift.high)
     clear = low is not None and high is not None and (low > 0 or high < 0)
-    return HeatCell(number(shift.value, 2, signed=True), shade(shift.value, MEAN_STEPS), clear, f"{with_interval(shift, signed=True)}, n = {shift.n}")
+    return HeatCell(
+        number(shift.value, 1, signed=True),
+        shade(shift.value, MEAN_STEPS),
+        clear,
+        f"{with_interval(shift, signed=True)}, n = {shift.n}",
+    )

@@ -46,14 +46,31 @@ def cards(results: Results, where: Standing) -> list[Card]:
 
 def _trust(where: Standing) -> Card:
     if where.best is None:
-        return Card("Most even-handed judge", "None shown",
-                    "No judge here can be shown to tell papers apart better than a coin.", "warn", "#leaderboard", "See all judges")
+        return Card(
+            "Most even-handed judge",
+            "None shown",
+            "No judge here can be shown to tell papers apart better than a coin.",
+            "warn",
+            "#leaderboard",
+            "See all judges",
+        )
     discr, drift = estimate(where.best, HEADLINE), estimate(where.best, "mad")
-    text = (f"In {number(100 * (discr.value or 0), 0)} of 100 comparisons it keeps two wordings of one paper closer than two different papers "
-            f"({_percent(discr.low, discr.high)}chance: 50).")
+    text = (
+        f"In {number(100 * (discr.value or 0), 0)} of 100 comparisons "
+        "it keeps two wordings of one paper closer than two different papers "
+        f"({_percent(discr.low, discr.high)}chance: 50)."
+    )
     if finite(drift.value) is not None:
         text += f" A rewrite moves its score by {number(drift.value)} points {interval(drift)}".rstrip() + "."
-    return Card("Most even-handed judge", where.best.name, text, "good", "#plot", "Stability against discrimination", where.best.name)
+    return Card(
+        "Most even-handed judge",
+        where.best.name,
+        text,
+        "good",
+        "#plot",
+        "Stability against discrimination",
+        where.best.name,
+    )
 
 
 def _percent(low: float | None, high: float | None) -> str:
@@ -65,9 +82,19 @@ def _percent(low: float | None, high: float | None) -> str:
 def _sure(results: Results, where: Standing) -> Card:
     families = len(results.families)
     if where.best is None:
-        return Card("How sure", "Undecided", f"All intervals of discriminability reach 0.5 with {families} papers.", "warn",
-                    "#methods", "How this is decided")
-    how = ("by paired family draws, Holm-corrected" if where.tested else "by overlapping intervals, as no paired comparisons were made")
+        return Card(
+            "How sure",
+            "Undecided",
+            f"All intervals of discriminability reach 0.5 with {families} papers.",
+            "warn",
+            "#methods",
+            "How this is decided",
+        )
+    how = (
+        "by paired family draws, Holm-corrected"
+        if where.tested
+        else "by overlapping intervals, as no paired comparisons were made"
+    )
     if where.peers:
         figure = f"{len(where.peers)} rival{'s' if len(where.peers) > 1 else ''}"
         text = f"cannot be told from it {how}: {listed(where.peers)}."
@@ -81,20 +108,36 @@ def _sure(results: Results, where: Standing) -> Card:
 def _flat(results: Results, where: Standing) -> Card:
     names = [each.name for each in where.order if where.verdicts[each.name] == "flat"]
     if not names:
-        return Card("False robustness", "None", "No judge is stable only because it scores everything alike.", "good",
-                    "#scores", "See the scores they give")
+        return Card(
+            "False robustness",
+            "None",
+            "No judge is stable only because it scores everything alike.",
+            "good",
+            "#scores",
+            "See the scores they give",
+        )
     text = f"{listed(names)}: small drift, but hardly any difference between papers, so the stability says nothing."
-    return Card("False robustness", f"{len(names)} of {len(results.configurations)}", text, "warn", "#scores", "See the scores they give")
+    return Card(
+        "False robustness",
+        f"{len(names)} of {len(results.configurations)}",
+        text,
+        "warn",
+        "#scores",
+        "See the scores they give",
+    )
 
 
 def _base(results: Results) -> Card:
     wanted = sum(each.cells.wanted for each in results.configurations)
     answered = sum(each.cells.answered for each in results.configurations)
-    text = f"{count(len(results.families))} papers in {count(len(results.versions))} wordings, {count(answered)} of {count(wanted)} judgements answered"
+    text = f"{count(len(results.families))} papers in {count(len(results.versions))} wordings, "
+    text += f"{count(answered)} of {count(wanted)} judgements answered"
     text += "." if answered == wanted else f"; {count(wanted - answered)} are missing and left out, never guessed."
     if results.exclusions:
         text += f" {count(len(results.exclusions))} versions were excluded."
     share = f"{100 * answered / wanted:.1f}\u00a0%" if wanted else "Nothing"
     if answered < wanted and share == "100.0\u00a0%":
         share = "> 99.9\u00a0%"
-    return Card("What it rests on", share, text, "plain" if wanted == answered else "warn", "#missing", "Exclusions and gaps")
+    return Card(
+        "What it rests on", share, text, "plain" if wanted == answered else "warn", "#missing", "Exclusions and gaps"
+    )

@@ -1,6 +1,7 @@
 """Where the names of points go in a scatter plot, so that no two of them, and no name and point, lie on each other.
 
-A greedy placement in pixels: important names first, a name without room is left out (the point keeps its tooltip and link).
+A greedy placement in pixels: important names first, a name without room is left out (the point keeps its tooltip and
+link).
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Placed(NamedTuple):
     align: str
 
 
-def place(spots: Sequence[Spot], obstacles: Sequence[Spot], width: float, height: float, reserved: Sequence[Box] = ()) -> list[Placed]:
+def place(
+    spots: Sequence[Spot], obstacles: Sequence[Spot], width: float, height: float, reserved: Sequence[Box] = ()
+) -> list[Placed]:
     """Names that fit into a plot of ``width`` x ``height`` pixels.
 
     Args:
@@ -44,7 +47,10 @@ def place(spots: Sequence[Spot], obstacles: Sequence[Spot], width: float, height
         height: of the plot's inner area.
         reserved: boxes that other words of the plot take (left, top, right, bottom).
     """
-    taken: list[Box] = [*reserved, *((spot.x - RADIUS, spot.y - RADIUS, spot.x + RADIUS, spot.y + RADIUS) for spot in obstacles)]
+    taken: list[Box] = [
+        *reserved,
+        *((spot.x - RADIUS, spot.y - RADIUS, spot.x + RADIUS, spot.y + RADIUS) for spot in obstacles),
+    ]
     placed = []
     for spot in spots:
         for option in _options(spot):
@@ -60,10 +66,14 @@ def place(spots: Sequence[Spot], obstacles: Sequence[Spot], width: float, height
 def _options(spot: Spot) -> list[Placed]:
     gap, near = 10.0, 9.0
     return [
-        Placed(spot.name, spot.x + gap, spot.y, "left"), Placed(spot.name, spot.x - gap, spot.y, "right"),
-        Placed(spot.name, spot.x + near, spot.y - near - 4, "left"), Placed(spot.name, spot.x + near, spot.y + near + 4, "left"),
-        Placed(spot.name, spot.x - near, spot.y - near - 4, "right"), Placed(spot.name, spot.x - near, spot.y + near + 4, "right"),
-        Placed(spot.name, spot.x, spot.y - 17, "center"), Placed(spot.name, spot.x, spot.y + 17, "center"),
+        Placed(spot.name, spot.x + gap, spot.y, "left"),
+        Placed(spot.name, spot.x - gap, spot.y, "right"),
+        Placed(spot.name, spot.x + near, spot.y - near - 4, "left"),
+        Placed(spot.name, spot.x + near, spot.y + near + 4, "left"),
+        Placed(spot.name, spot.x - near, spot.y - near - 4, "right"),
+        Placed(spot.name, spot.x - near, spot.y + near + 4, "right"),
+        Placed(spot.name, spot.x, spot.y - 17, "center"),
+        Placed(spot.name, spot.x, spot.y + 17, "center"),
     ]
 
 

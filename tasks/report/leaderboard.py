@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from storage.results import ConfigurationResult, Estimate
 from tasks.report.links import judge_link
-from tasks.report.numbers import finite, interval, number, reason, with_interval
+from tasks.report.numbers import finite, interval, no_interval, number, reason, with_interval
 from tasks.report.verdicts import Standing, estimate
 from tasks.report.words import METRICS, VERDICTS, Metric
 
@@ -96,12 +96,30 @@ def rows(where: Standing) -> list[Row]:
 def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> Row:
     chip, meaning = VERDICTS[verdict]
     cells = [cell(metric, estimate(each, metric.key), scales[metric.key]) for metric in METRICS]
-    return Row(each.name, judge_link(each.name), verdict, chip, meaning, list(each.false_robustness), each.model, each.protocol, each.endpoint,
-               each.kind, cells, each.cells.answered, each.cells.wanted)
+    return Row(
+        each.name,
+        judge_link(each.name),
+        verdict,
+        chip,
+        meaning,
+        list(each.false_robustness),
+        each.model,
+        each.protocol,
+        each.endpoint,
+        each.kind,
+        cells,
+        each.cells.answered,
+        each.cells.wanted,
+    )
 
 
 def _scale(metric: Metric, estimates: Iterable[Estimate]) -> Scale:
-    found = [part for each in estimates for part in (finite(each.value), finite(each.low), finite(each.high)) if part is not None]
+    found = [
+        part
+        for each in estimates
+        for part in (finite(each.value), finite(each.low), finite(each.high))
+        if part is not None
+    ]
     if metric.reference is not None:
         found.append(metric.reference)
     low, high = min(found, default=0.0), max(found, default=1.0)
@@ -114,13 +132,23 @@ def cell(metric: Metric, found: Estimate, scale: Scale) -> Cell:
     bar = None
     if value is not None:
         reference = None if metric.reference is None else scale.percent(metric.reference)
-        bounds = (scale.percent(low), scale.percent(high)) if low is not None and high is not None else (None, None)
-        bar = Bar(scale.percent(value), *bounds, reference)
+        whole = low is not None and high is not None
+        left, right = (scale.percent(low or 0.0), scale.percent(high or 0.0)) if whole else (None, None)
+        bar = Bar(scale.percent(value), left, right, reference)
     parts = [f"{metric.label} {with_interval(found, metric.digits)}", f"n = {found.n:,}"]
     parts += [f"interval: {found.method}"] if found.method else []
     parts += [f"note: {', '.join(found.flags)}"] if found.flags else []
-    return Cell(metric.key, number(value, metric.digits), interval(found, metric.digits), reason(found), "" if value is None else repr(value), bar,
-                "few" in found.flags, " · ".join(parts))
+    parts += [found.interval_reason] if found.interval_reason else []
+    return Cell(
+        metric.key,
+        number(value, metric.digits),
+        interval(found, metric.digits) or no_interval(found),
+        reason(found),
+        "" if value is None else repr(value),
+        bar,
+        "few" in found.flags,
+        " · ".join(parts),
+    )
 
 
 def histograms(where: Standing) -> list[Histogram]:
@@ -147,7 +175,9 @@ def _histogram(each: ConfigurationResult, verdict: str, axis: list[float]) -> Hi
         counts[nearest] += cells
     top = max(counts.values(), default=0) or 1
     bars = [HistogramBar(f"{score:g}", cells, round(100 * cells / top, 1)) for score, cells in counts.items()]
-    parts = [] if each.top_share is None else [f"{100 * each.top_share:.0f} % one score"]
+    parts = [] if each.top_share is None else [f"{100 * each.top_share:.0f}\u00a0% share one score"]
     parts += [] if each.entropy_bits is None else [f"{each.entropy_bits:.2f} bits"]
     said = ", ".join(f"{bar.label}: {bar.cells}" for bar in bars if bar.cells)
-    return Histogram(each.name, judge_link(each.name), verdict, bars, " · ".join(parts), f"Scores of {each.name}: {said or 'none'}")
+    return Histogram(
+        each.name, judge_link(each.name), verdict, bars, " · ".join(parts), f"Scores of {each.name}: {said or 'none'}"
+    )

@@ -43,6 +43,14 @@ def interval(estimate: Estimate, digits: int = 2, *, signed: bool = False) -> st
     return f"[{number(estimate.low, digits, signed=signed)}, {number(estimate.high, digits, signed=signed)}]"
 
 
+def no_interval(estimate: Estimate) -> str:
+    """Why a number that is there has no interval, in plain words; empty where it has one."""
+    if finite(estimate.value) is None or interval(estimate):
+        return ""
+    words = (estimate.interval_reason or "no interval").replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
 def reason(estimate: Estimate) -> str:
     """Why there is no value, in plain words; empty where there is one."""
     if finite(estimate.value) is not None:

@@ -1,7 +1,7 @@
 """The page: records in, one self-contained HTML file out. Puts the parts together; each part is made in its own module.
 
-Nothing here draws, formats or judges. The page makes no request: styles, script, plots and downloads are inside it, and its
-content security policy lets nothing else run.
+Nothing here draws, formats or judges. The page makes no request: styles, script, plots and downloads are inside it, and
+its content security policy lets nothing else run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import os
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +27,13 @@ from tasks.report.verdicts import standing
 
 STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
-_MEDIA = {"json": "application/json", "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "tex": "application/x-tex", "svg": "image/svg+xml"}
+_MEDIA = {
+    "json": "application/json",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "tex": "application/x-tex",
+    "svg": "image/svg+xml",
+}
 
 
 class Download(NamedTuple):
@@ -53,7 +58,7 @@ def write_report(results: Results, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     page, part = out / "index.html", out / ".index.html.part"
     part.write_text(render(results), encoding="utf-8")
-    os.replace(part, page)
+    part.replace(page)
     return page
 
 
@@ -62,22 +67,56 @@ def render(results: Results) -> str:
     where = standing(results)
     drawn = figures(results, where)
     style, script = _asset("css", STYLES), _asset("js", SCRIPTS)
-    return _environment().get_template("page.html.j2").render(
-        results=results, where=where, lead=headline.lead_sentence(results, where), cards=headline.cards(results, where),
-        rows=leaderboard.rows(where), histograms=leaderboard.histograms(where), heat=heat_table(results, where), cell_legend=legend(CELL_STEPS),
-        calibration=calibration.calibration(where), published=calibration.published_rows(results), missing=coverage.missing(where),
-        exclusion_counts=coverage.exclusion_counts(results), versions=coverage.version_rows(results), costs=coverage.cost_rows(where),
-        sections=[(words.plain(name), node(value)) for name, value in results.sections.items()], provenance=flat(results.provenance),
-        figures=drawn, metrics=words.METRICS, verdicts=words.VERDICTS, downloads=_downloads(results, drawn),
-        style=Markup(style), script=Markup(script), script_hash=_hash(script), data=Markup(embed(payload(results, where))))  # noqa: S704
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            results=results,
+            where=where,
+            lead=headline.lead_sentence(results, where),
+            cards=headline.cards(results, where),
+            rows=leaderboard.rows(where),
+            histograms=leaderboard.histograms(where),
+            heat=heat_table(results, where),
+            cell_legend=legend(CELL_STEPS),
+            calibration=calibration.calibration(where),
+            published=calibration.published_rows(results),
+            missing=coverage.missing(where),
+            exclusion_counts=coverage.exclusion_counts(results),
+            versions=coverage.version_rows(results),
+            costs=coverage.cost_rows(where),
+            sections=[(words.plain(name), node(value)) for name, value in results.sections.items()],
+            provenance=flat(results.provenance),
+            figures=drawn,
+            metrics=words.METRICS,
+            verdicts=words.VERDICTS,
+            downloads=_downloads(results, drawn),
+            style=Markup(style),  # noqa: S704 - our own files, as is the script
+            script=Markup(script),  # noqa: S704
+            script_hash=_hash(script),
+            data=Markup(embed(payload(results, where))),  # noqa: S704 - embed escapes it
+        )
+    )
 
 
 def _environment() -> jinja2.Environment:
     """Everything is escaped, whatever a template is called; an unknown name is an error."""
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("tasks.report", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                                     undefined=jinja2.StrictUndefined)
-    filters: dict[str, Any] = {"number": numbers.number, "count": numbers.count, "money": numbers.money, "duration": numbers.duration, "plain": words.plain,
-                               "condition": words.condition_title, "figure": _figure}
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tasks.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    filters: dict[str, Any] = {
+        "number": numbers.number,
+        "count": numbers.count,
+        "money": numbers.money,
+        "duration": numbers.duration,
+        "plain": words.plain,
+        "condition": words.condition_title,
+        "figure": _figure,
+    }
     environment.filters.update(filters)
     environment.globals["state_words"] = words.STATES
     return environment
@@ -98,8 +137,15 @@ def _hash(script: str) -> str:
 
 def _downloads(results: Results, drawn: dict[str, Figure]) -> list[Download]:
     files = table_files(results) | figure_files(drawn)
-    return [Download(name, _MEDIA[name.rsplit(".", 1)[1]], _size(len(data)), base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii"))
-            for name, data in files.items()]
+    return [
+        Download(
+            name,
+            _MEDIA[name.rsplit(".", 1)[1]],
+            _size(len(data)),
+            base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii"),
+        )
+        for name, data in files.items()
+    ]
 
 
 def _size(data: int) -> str:

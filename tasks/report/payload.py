@@ -11,7 +11,7 @@ from typing import Any
 from storage.results import Estimate, Results
 from storage.vocabulary import ORIGINAL
 from tasks.report.effects import CELL_STEPS
-from tasks.report.numbers import finite, reason
+from tasks.report.numbers import finite, no_interval, reason
 from tasks.report.verdicts import Standing
 from tasks.report.words import METRICS, VERDICTS, condition_title, is_null, metric, plain, version_label
 
@@ -30,15 +30,31 @@ def payload(results: Results, where: Standing) -> dict[str, Any]:
         "steps": CELL_STEPS,
         "judges": [_judge(each, where.verdicts[each.name], metrics, columns, results) for each in where.order],
         "effects": _effects(results, place),
-        "comparisons": [[each.metric, place[each.first], place[each.second], *_estimate(each.difference), _round(each.p_value), _round(each.p_holm)]
-                        for each in results.comparisons if each.first in place and each.second in place],
+        "comparisons": [
+            [
+                each.metric,
+                place[each.first],
+                place[each.second],
+                *_estimate(each.difference),
+                _round(each.p_value),
+                _round(each.p_holm),
+            ]
+            for each in results.comparisons
+            if each.first in place and each.second in place
+        ],
     }
 
 
 def embed(value: Any) -> str:
     """JSON that cannot close the script element it stands in, nor hold a NaN."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+    for character, escape in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
         text = text.replace(character, escape)
     return text
 
@@ -74,13 +90,21 @@ def _judge(each: Any, verdict: str, metrics: list[Any], columns: list[str], resu
     rows = [each.scores.get(family.family) for family in results.families]
     chip, meaning = VERDICTS[verdict]
     return {
-        "name": each.name, "verdict": verdict, "chip": chip, "meaning": meaning, "why": each.false_robustness,
+        "name": each.name,
+        "verdict": verdict,
+        "chip": chip,
+        "meaning": meaning,
+        "why": each.false_robustness,
         "facts": [["Model", each.model], ["Protocol", each.protocol], ["Endpoint", each.endpoint], ["Kind", each.kind]],
-        "metrics": [[*_estimate(one), one.method, one.flags] for one in found],
+        "metrics": [[*_estimate(one), one.method, one.flags, no_interval(one)] for one in found],
         "planted": None if each.planted is None else [_round(each.planted.get(one.key)) for one in metrics],
-        "histogram": [[score, cells] for score, cells in sorted(each.histogram.items(), key=lambda pair: float(pair[0]))],
-        "entropy": _round(each.entropy_bits), "top": _round(each.top_share),
-        "wanted": each.cells.wanted, "answered": each.cells.answered,
+        "histogram": [
+            [score, cells] for score, cells in sorted(each.histogram.items(), key=lambda pair: float(pair[0]))
+        ],
+        "entropy": _round(each.entropy_bits),
+        "top": _round(each.top_share),
+        "wanted": each.cells.wanted,
+        "answered": each.cells.answered,
         "missing": [[plain(word), cells] for word, cells in each.cells.missing.items() if cells],
         "scores": [None if row is None else [_round(row.get(label)) for label in columns] for row in rows],
     }
@@ -91,5 +115,7 @@ def _effects(results: Results, place: dict[str, int]) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     for each in sorted(results.effects, key=lambda effect: is_null(effect.condition)):
         if each.configuration in place:
-            out.setdefault(str(place[each.configuration]), []).append([condition_title(each.condition), each.producer, *_estimate(each.shift)])
+            out.setdefault(str(place[each.configuration]), []).append(
+                [condition_title(each.condition), each.producer, *_estimate(each.shift)]
+            )
     return out

@@ -48,11 +48,14 @@ def beside(configurations: list[ConfigurationResult]) -> list[Pair]:
     for each in real:
         for name in (f"{each.model}/{each.protocol}", each.name):
             ours[_plain(name)] = each
-    return [Pair(row, next((ours[_plain(name)] for name in (*row.aliases, row.name) if _plain(name) in ours), None)) for row in published()]
+    return [
+        Pair(row, next((ours[_plain(name)] for name in (*row.aliases, row.name) if _plain(name) in ours), None))
+        for row in published()
+    ]
 
 
 def _plain(name: str) -> str:
-    """A name without provider prefix, case and punctuation: ``openai/GPT-5.5/strict`` and ``gpt-5.5 strict`` are one."""
+    """A name without provider, case and punctuation: ``openai/GPT-5.5/strict`` and ``gpt-5.5 strict`` are one."""
     parts = name.split("/")
     tail = "/".join(parts[-2:])
     return re.sub(r"[^a-z0-9]", "", tail.lower())

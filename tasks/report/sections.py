@@ -31,7 +31,11 @@ def node(value: Any, depth: int = 0) -> Node:
         return Node("pairs", pairs=[(str(key), node(each, depth + 1)) for key, each in value.items()])
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value) and depth < DEEPEST:
         columns = list(dict.fromkeys(key for each in value for key in each))
-        return Node("table", columns=[plain(str(key)) for key in columns], rows=[[text(each.get(key)) for key in columns] for each in value])
+        return Node(
+            "table",
+            columns=[plain(str(key)) for key in columns],
+            rows=[[text(each.get(key)) for key in columns] for each in value],
+        )
     return Node("text", text=text(value))
 
 
@@ -45,7 +49,9 @@ def text(value: Any) -> str:
         return number(value, 3)
     if isinstance(value, dict):
         if _is_estimate(value):
-            return with_interval(Estimate.model_validate({key: each for key, each in value.items() if key in Estimate.model_fields}))
+            return with_interval(
+                Estimate.model_validate({key: each for key, each in value.items() if key in Estimate.model_fields})
+            )
         return ", ".join(f"{key}: {text(each)}" for key, each in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(text(each) for each in value)

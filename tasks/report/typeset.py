@@ -8,8 +8,23 @@ from tasks.report.numbers import MINUS, NO_VALUE, interval, number
 from tasks.report.verdicts import Standing, estimate
 from tasks.report.words import METRICS
 
-_SPECIAL = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", MINUS: "$-$", NO_VALUE: "--", "ρ": r"$\rho$", "\n": " ", "\r": " "}
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    MINUS: "$-$",
+    NO_VALUE: "--",
+    "ρ": r"$\rho$",
+    "\n": " ",
+    "\r": " ",
+}
 
 
 def latex(text: str) -> str:
@@ -19,8 +34,13 @@ def latex(text: str) -> str:
 
 def leaderboard(where: Standing) -> str:
     """The leaderboard: seven metrics, intervals under them in small print."""
-    lines = [r"% needs \usepackage{booktabs}", r"\begin{tabular}{l" + "r" * len(METRICS) + "}", r"\toprule",
-             " & ".join(["Judge", *(latex(metric.short) for metric in METRICS)]) + r" \\", r"\midrule"]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{l" + "r" * len(METRICS) + "}",
+        r"\toprule",
+        " & ".join(["Judge", *(latex(metric.short) for metric in METRICS)]) + r" \\",
+        r"\midrule",
+    ]
     for each in where.order:
         found = [estimate(each, metric.key) for metric in METRICS]
         mark = r"$^{\dagger}$" if each.false_robustness else ""
@@ -35,9 +55,15 @@ def effects(results: Results, where: Standing) -> str:
     table = heat_table(results, where)
     if table is None:
         return ""
-    lines = [r"% needs \usepackage{booktabs}", r"\begin{tabular}{l" + "r" * len(table.columns) + "}", r"\toprule",
-             " & ".join(["Judge", *(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}" for title, span in table.groups)]) + r" \\",
-             " & ".join(["", *(latex(column.producer) for column in table.columns)]) + r" \\", r"\midrule"]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
+        r"\toprule",
+        " & ".join(["Judge", *(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}" for title, span in table.groups)])
+        + r" \\",
+        " & ".join(["", *(latex(column.producer) for column in table.columns)]) + r" \\",
+        r"\midrule",
+    ]
     for row in table.rows:
         cells = [rf"\textbf{{{latex(cell.text)}}}" if cell.clear else latex(cell.text) for cell in row.cells]
         lines.append(" & ".join([latex(row.name), *cells]) + r" \\")

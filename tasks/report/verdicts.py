@@ -1,7 +1,8 @@
 """What the numbers of a judge amount to: one of five verdicts, and the order of the leaderboard.
 
 A verdict rests on discriminability, because a judge that gives everything one score is perfectly stable and worthless.
-Nothing is computed here that ``aggregate`` should have computed: intervals, flags and corrected comparisons come with ``Results``.
+Nothing is computed here that ``aggregate`` should have computed: intervals, flags and corrected comparisons come with
+``Results``.
 """
 
 from __future__ import annotations
@@ -81,4 +82,7 @@ def _peer(other: ConfigurationResult, best: ConfigurationResult, corrected: dict
 def _ordered(results: Results, verdicts: dict[str, str]) -> list[ConfigurationResult]:
     """Best first; judges that only look stable, or cannot be measured, come last whatever their numbers."""
     rank = {"lead": 0, "separates": 0, "chance": 1, "flat": 2, "unmeasured": 3}
-    return sorted(results.configurations, key=lambda each: (rank[verdicts[each.name]], *(-part for part in _strength(each)), each.name))
+    return sorted(
+        results.configurations,
+        key=lambda each: (rank[verdicts[each.name]], *(-part for part in _strength(each)), each.name),
+    )

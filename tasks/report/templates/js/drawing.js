@@ -54,7 +54,7 @@ function drawHistogram(judge, width) {
   bins.forEach(([score, cells], index) => {
     const tall = (height - foot - 22) * cells / top, x = index * step + step / 2;
     svg.append(draw("rect", { x: x - wide / 2, y: height - foot - tall, width: wide, height: Math.max(tall, 1), rx: 2, fill: "var(--blue)", opacity: 0.85 }),
-      draw("text", { x, y: height - foot - tall - 6, "text-anchor": "middle", class: "soft" }, cells ? Math.round(100 * cells / total) + " %" : ""),
+      draw("text", { x, y: height - foot - tall - 6, "text-anchor": "middle", class: "soft" }, cells ? (cells / total < 0.005 ? "< 1" : Math.round(100 * cells / total)) + "\u00a0%" : ""),
       draw("text", { x, y: height - 6, "text-anchor": "middle" }, score));
   });
   svg.append(draw("line", { x1: 0, x2: width, y1: height - foot, y2: height - foot, stroke: "var(--rule)" }));
@@ -73,7 +73,7 @@ const PRODUCER_HUES = ["var(--blue)", "var(--orange)", "var(--purple)", "var(--g
 
 function drawForest(judge, effects, width) {
   const producers = [...new Set(effects.map((each) => each[1]))], conditions = [...new Set(effects.map((each) => each[0]))];
-  const narrow = width < 460, left = narrow ? 128 : 172, right = narrow ? 8 : 124, lane = 15, gap = 13, head = 8;
+  const narrow = width < 460, left = Math.max(...conditions.map((each) => each.length)) * (narrow ? 6.6 : 7.2) + 14, right = narrow ? 8 : 124, lane = 15, gap = 13, head = 8;
   const ends = effects.flatMap((each) => [each[2], each[3], each[4], 0]).filter((each) => each !== null);
   const low = Math.min(...ends), high = Math.max(...ends), room = (high - low || 1) * 0.06, span = high - low + 2 * room || 1;
   const place = (value) => left + (value - low + room) / span * (width - left - right);
@@ -85,7 +85,7 @@ function drawForest(judge, effects, width) {
   }
   conditions.forEach((condition, row) => {
     const top = head + row * (producers.length * lane + gap) + gap / 2;
-    svg.append(draw("text", { x: left - 12, y: top + producers.length * lane / 2 + 4, "text-anchor": "end" }, condition));
+    svg.append(draw("text", { x: left - 12, y: top + producers.length * lane / 2 + 4, "text-anchor": "end", style: `font-size:${narrow ? 11 : 12}px` }, condition));
     producers.forEach((producer, index) => {
       const effect = effects.find((each) => each[0] === condition && each[1] === producer);
       if (effect) forestLane(svg, effect, place, top + index * lane + lane / 2, PRODUCER_HUES[index % 4], width, narrow);

@@ -14,20 +14,23 @@ function showJudge() {
   const parts = [judgeHead(judge)];
   const grid = make("div", { class: "one" });
   grid.append(make("div", {}, make("h3", {}, other ? `${judge.name} and ${other.name}` : "Metrics"), metricTable(judge, other)));
-  grid.append(make("div", {}, make("h3", {}, "Scores given"), drawHistogram(judge, half), make("p", { class: "hint" }, histogramWords(judge)),
-    make("h3", {}, "Facts"), factList(judge)));
+  const scores = make("div", {}, make("h3", {}, "Scores given"), drawHistogram(judge, half), make("p", { class: "hint" }, histogramWords(judge)));
+  if (other) scores.append(make("h3", {}, `Scores given by ${other.name}`), drawHistogram(other, half), make("p", { class: "hint" }, histogramWords(other)));
+  else scores.append(make("h3", {}, "Facts"), factList(judge));
+  grid.append(scores);
   if (effects.length) grid.append(make("div", { class: "span" }, make("h3", {}, "Mean shift by condition"), ...drawForest(judge, effects, Math.min(wide, 900))));
   if (judge.scores.some(Boolean)) {
     grid.append(make("div", { class: "span" }, make("h3", {}, "Scores by paper and wording"), make("p", { class: "hint" }, "A cell is a score; its colour is the shift against the original, in points."),
       byId("cell-legend").content.cloneNode(true), drawPapers(judge)));
     const worst = worstShifts(judge);
-    if (worst) grid.append(make("div", { class: "span" }, make("h3", {}, "Largest shifts"), worst));
+    if (worst) grid.append(make("div", { class: "span" }, make("h3", {}, "Largest shifts, at most two a paper"), worst));
   }
   body.replaceChildren(...parts, grid);
 }
 
 function judgeHead(judge) {
-  const chip = make("span", { class: `chip ${judge.verdict}` }, judge.chip);
+  const row = [...byId("board").tBodies[0].rows].find((each) => each.dataset.name === judge.name);
+  const chip = row.querySelector(".chip").cloneNode(true);
   const head = make("div", { class: "one-head" }, make("h3", {}, judge.name), chip);
   return make("div", {}, head, make("p", { class: "muted" }, [judge.meaning, ...judge.why].join(" ")));
 }
@@ -48,10 +51,10 @@ function factList(judge) {
 }
 
 function estimateCell(found, digits, tip) {
-  const [value, low, high, n, reason, method, flags] = found;
+  const [value, low, high, n, reason, method, flags, lacking] = found;
   if (value === null) return make("td", { class: "null" }, make("span", { class: "num" }, "\u2013"), make("span", { class: "why" }, reason));
   const notes = [`n = ${n.toLocaleString("en")}`, method ? `interval: ${method}` : "", flags && flags.length ? flags.join(", ") : ""].filter(Boolean).join(" · ");
-  return make("td", { "data-tip": `${tip} · ${notes}` }, make("span", { class: "num" }, say(value, digits)), make("span", { class: "ci" }, sayInterval(low, high, digits) || "no interval"));
+  return make("td", { "data-tip": `${tip} · ${notes}` }, make("span", { class: "num" }, say(value, digits)), make("span", { class: "ci" }, sayInterval(low, high, digits) || lacking));
 }
 
 function comparison(metric, one, two) {
@@ -93,12 +96,14 @@ function worstShifts(judge) {
   found.sort((one, two) => Math.abs(two[0]) - Math.abs(one[0]));
   if (!found.length) return null;
   const body = make("tbody");
-  for (const [shift, place, index, first, score] of found.slice(0, 8)) {
+  const taken = new Map();
+  const few = found.filter(([, place]) => { taken.set(place, (taken.get(place) || 0) + 1); return taken.get(place) <= 2; });
+  for (const [shift, place, index, first, score] of few.slice(0, 8)) {
     const [title, producer] = DATA.versions[index], [family, name] = DATA.families[place], digits = Number.isInteger(score) && Number.isInteger(first) ? 0 : 1;
-    body.append(make("tr", {}, make("th", { scope: "row" }, family), make("td", { class: "title" }, name), make("td", {}, producer ? `${title} · ${producer}` : title),
+    body.append(make("tr", {}, make("th", { scope: "row" }, family, make("span", { class: "ci wrap" }, name)), make("td", {}, producer ? `${title} · ${producer}` : title),
       make("td", { class: "metric num" }, say(first, digits)), make("td", { class: "metric num" }, say(score, digits)), make("td", { class: "metric num" }, say(shift, digits, true))));
   }
-  const heads = [["Paper", ""], ["Title", ""], ["Wording", ""], ["Original", "metric"], ["Reworded", "metric"], ["Shift", "metric"]];
+  const heads = [["Paper", ""], ["Wording", ""], ["Original", "metric"], ["Reworded", "metric"], ["Shift", "metric"]];
   const head = make("tr", {}, ...heads.map(([word, kind]) => make("th", { scope: "col", class: kind }, word)));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Largest shifts" }, make("table", {}, make("thead", {}, head), body));
 }

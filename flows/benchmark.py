@@ -70,7 +70,10 @@ def benchmark(
     """
     sitting = sit(suite, set_fields, store_url, run_id)
     common: dict[str, Any] = {
-        "suite": suite, "set_fields": set_fields, "store_url": sitting.store.url, "run_id": sitting.run_id
+        "suite": suite,
+        "set_fields": set_fields,
+        "store_url": sitting.store.url,
+        "run_id": sitting.run_id,
     }
     _note(sitting, "started", "running", {"only": only})
     states: list[State[Any]] = []

@@ -1,38 +1,43 @@
-"""``evenhand``: puts the commands together and turns errors into exit codes.
+"""``evenhand``: finds the command and turns errors into exit codes.
 
 0 complete, 1 failed, 2 bad usage, suite or environment (one line, no traceback), 3 finished with cells missing,
-130 interrupted. A command's own logic belongs to its module in ``commands``.
+130 interrupted. A command is loaded when it is asked for, so that ``status`` does not wait for what ``run`` needs; its
+logic belongs to its module in ``commands``.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
-from typer.exceptions import Abort, TyperException
+from typer._click.exceptions import ClickException
+from typer.exceptions import Abort
 
-from flows.commands import doctor, metrics, plan, report, run, status, verify
 from flows.commands.console import say
 from storage.errors import UserError
 
-app = typer.Typer(
-    name="evenhand",
-    help="Do AI judges of science weigh the science or the prose?",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("run")(run.run)
-app.command("plan")(plan.plan)
-app.command("status")(status.status)
-app.command("retry")(run.retry)
-app.command("report")(report.report)
-app.add_typer(metrics.app, name="metrics")
-app.command("verify")(verify.verify_command)
-app.command("doctor")(doctor.doctor)
+
+class Command(NamedTuple):
+    """Where a command is, and what it does in a line."""
+
+    place: str
+    help: str
+
+
+COMMANDS: dict[str, Command] = {
+    "run": Command("flows.commands.run:run", "Run a suite from its sources to its report; resumes by itself."),
+    "plan": Command("flows.commands.plan:plan", "Cells, calls, tokens, dollars and time of a run. Makes no call."),
+    "status": Command("flows.commands.status:status", "What is done, missing and spent; works while a run is going."),
+    "retry": Command("flows.commands.run:retry", "Run what failed, nothing else."),
+    "report": Command("flows.commands.report:report", "The page, metrics.json and the tables of what is stored."),
+    "metrics": Command("flows.commands.metrics:app", "The metrics of anyone's scores: CSV, Parquet or JSON lines."),
+    "verify": Command("flows.commands.verify:verify_command", "Re-hash texts, blobs and keys; say what is damaged."),
+    "doctor": Command("flows.commands.doctor:doctor", "TeX, Python, store, Prefect, keys, disk: ok or what to do."),
+}
 
 
 def _version(asked: bool) -> None:
@@ -41,28 +46,54 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
-    _version_asked: Annotated[
+    _asked: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="The version, and nothing else.")
     ] = False,
 ) -> None:
     pass
 
 
+def _placeholder() -> None:
+    """Stands for a command that was not asked for, so that --help can list it."""
+
+
+def build_app(arguments: Sequence[str]) -> typer.Typer:
+    """The application with the one command that the arguments ask for loaded, and the others listed."""
+    app = typer.Typer(
+        name="evenhand",
+        help="Do AI judges of science weigh the science or the prose?",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, command in COMMANDS.items():
+        if name != asked:
+            app.command(name, help=command.help)(_placeholder)
+            continue
+        module, _, attribute = command.place.partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, help=command.help)
+        else:
+            app.command(name, help=command.help)(found)
+    return app
+
+
 def main() -> None:
     """The console script's entry point."""
     try:
-        code = app(standalone_mode=False)
+        code = build_app(sys.argv[1:])(standalone_mode=False)
     except UserError as error:
         say(f"evenhand: {error}")
         code = 2
-    except Abort:
-        code = 130
-    except TyperException as error:
+    except ClickException as error:
         error.show(sys.stderr)
         code = 2
-    except KeyboardInterrupt:
+    except (Abort, KeyboardInterrupt):
         say("evenhand: interrupted; what was answered is kept, and the same command goes on from there")
         code = 130
     sys.exit(code if isinstance(code, int) else 0)

@@ -73,8 +73,8 @@ def rewrite_shards(suite: Suite, families: Sequence[Family], retry: frozenset[st
     ]
 
 
-def _version_keys(suite: Suite, families: Sequence[Family]) -> dict[tuple[str, str, str], str]:
-    """(family, condition, producer label) -> key, the original first in each family."""
+def version_keys(suite: Suite, families: Sequence[Family]) -> dict[tuple[str, str, str], str]:
+    """The wanted versions: (family, condition, producer label) -> key, the original first in each family."""
     wanted: dict[tuple[str, str, str], str] = {}
     by_family: dict[str, list[Shard]] = {}
     for shard in rewrite_shards(suite, families):
@@ -91,7 +91,7 @@ def _version_keys(suite: Suite, families: Sequence[Family]) -> dict[tuple[str, s
 
 def look_up(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
     """The grid of a suite over families that were ingested; a handful of queries."""
-    wanted = _version_keys(suite, families)
+    wanted = version_keys(suite, families)
     keys = list(wanted.values())
     there = {version.key: version for version in store.load(Version, keys)}
     steps = {step.key: step for step in store.load(Step, [key for key in keys if key not in there])}

@@ -11,13 +11,17 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.families import human_scores, sources_of
 from flows.progress import BOARD
 from flows.sitting import sit
+from tasks.ingest.family import Ingested
 from tasks.ingest.tasks import ingest_task, refuse_twins
 
 AT_ONCE = 2
 """Papers that are built at a time."""
 
 
-@flow(name="ingest", flow_run_name="ingest-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=AT_ONCE))
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=AT_ONCE)
+
+
+@flow(name="ingest", flow_run_name="ingest-{suite}", task_runner=RUNNER)
 def ingest(
     suite: str,
     set_fields: list[str] | None = None,
@@ -38,9 +42,7 @@ def ingest(
     sitting.store.append(*human_scores(sitting.suite))
     sources = sources_of(sitting.suite)
     BOARD.start("ingest", len(sources))
-    futures = [
-        ingest_task.submit(sitting.store, source, sitting.run_id, tuple(retry or ())) for source in sources
-    ]
+    futures = [ingest_task.submit(sitting.store, source, sitting.run_id, tuple(retry or ())) for source in sources]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()
@@ -49,5 +51,7 @@ def ingest(
         states.append(future.state)
     BOARD.end("ingest")
     sitting.store.flush()
-    refuse_twins([future.result() for future in futures if future.state.is_completed()])
+    refuse_twins(
+        [one for one in (state.result(raise_on_failure=False) for state in states) if isinstance(one, Ingested)]
+    )
     return states or Completed(message="no sources")

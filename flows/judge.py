@@ -41,7 +41,12 @@ def shard_orders(
 
 
 def _order(
-    suite: Suite, configuration: Configuration, grid: Grid, keys: list[str], run_id: str | None, retry: Sequence[Outcome]
+    suite: Suite,
+    configuration: Configuration,
+    grid: Grid,
+    keys: list[str],
+    run_id: str | None,
+    retry: Sequence[Outcome],
 ) -> ShardOrder:
     return ShardOrder(
         configuration=configuration,
@@ -59,7 +64,10 @@ def _spent(engine: Engine) -> Spent:
     return Spent(counters.calls, counters.input_tokens + counters.output_tokens, usd, counters.in_flight)
 
 
-@flow(name="judge", flow_run_name="judge-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+
+
+@flow(name="judge", flow_run_name="judge-{suite}", task_runner=RUNNER)
 def judge(
     suite: str,
     set_fields: list[str] | None = None,

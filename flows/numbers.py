@@ -24,8 +24,8 @@ OVERALL = "overall"
 class Judged:
     """Every cell of a suite with what is stored of it.
 
-    ``cells`` has the columns configuration, family, version (label), repeat, key, outcome (``not_run`` where there is no
-    judgement), reason and overall (null unless answered).
+    ``cells`` has the columns configuration, family, version (label), repeat, key, outcome (``not_run`` where there is
+    no judgement), reason and overall (null unless answered).
     """
 
     cells: pl.DataFrame
@@ -33,16 +33,20 @@ class Judged:
 
 def judged(suite: Suite, store: Store, grid: Grid) -> Judged:
     """Join the wanted cells of every configuration with the judgements that count."""
-    columns: dict[str, list[object]] = {
-        name: [] for name in ("configuration", "family", "version", "repeat", "key")
-    }
+    columns: dict[str, list[object]] = {name: [] for name in ("configuration", "family", "version", "repeat", "key")}
     for configuration in suite.judge.all_configurations():
         endpoint = suite.judge.endpoints[configuration.endpoint]
         for version, cell in cells_by_label(configuration, endpoint, grid, suite.judge.repeats):
             row = (configuration.name, version.family.family, version.label, cell.repeat, cell.key)
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
-    schema = {"configuration": pl.String, "family": pl.String, "version": pl.String, "repeat": pl.Int64, "key": pl.String}
+    schema = {
+        "configuration": pl.String,
+        "family": pl.String,
+        "version": pl.String,
+        "repeat": pl.Int64,
+        "key": pl.String,
+    }
     wanted = pl.DataFrame(columns, schema=schema)
     found = store.query(
         "SELECT key, outcome, reason, scores[?] AS overall FROM judgements_best "
@@ -69,7 +73,7 @@ def score_frame(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def spending(store: Store, cells: pl.DataFrame) -> dict[str, Spend]:
-    """What the calls behind each configuration's judgements cost, every attempt counted; shared calls count for each."""
+    """What the calls behind each configuration's judgements cost: every attempt; shared calls count for each."""
     rows = store.query(
         """
         WITH asked AS (

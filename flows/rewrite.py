@@ -25,7 +25,10 @@ def _tell(step: Step) -> None:
     BOARD.advance(STAGE, failed=0 if step.outcome == "done" else 1)
 
 
-@flow(name="rewrite", flow_run_name="rewrite-{suite}", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+
+
+@flow(name="rewrite", flow_run_name="rewrite-{suite}", task_runner=RUNNER)
 def rewrite(
     suite: str,
     set_fields: list[str] | None = None,

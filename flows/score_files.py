@@ -33,7 +33,10 @@ def read_scores(path: Path | str) -> pl.DataFrame:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": _read_csv, ".tsv": _read_tsv, ".parquet": _read_parquet, **dict.fromkeys(_JSON_LINES, _read_json_lines),
+        ".csv": _read_csv,
+        ".tsv": _read_tsv,
+        ".parquet": _read_parquet,
+        **dict.fromkeys(_JSON_LINES, _read_json_lines),
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:

@@ -1,7 +1,8 @@
 """What a benchmark run consists of: the suite's schema, and how a YAML file becomes one.
 
-Every wrong field is a ``SuiteError`` that names the file and the dotted path of the field. What the parts mean belongs to
-the stages (``ProducerSpec``, ``EndpointSpec``, ``Configuration``); secrets are never in a suite, only names of variables.
+Every wrong field is a ``SuiteError`` that names the file and the dotted path of the field. What the parts mean belongs
+to the stages (``ProducerSpec``, ``EndpointSpec``, ``Configuration``); secrets are never in a suite, only the names of
+variables.
 """
 
 from __future__ import annotations

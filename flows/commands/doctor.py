@@ -1,4 +1,7 @@
-"""``evenhand doctor``: is this machine ready? One line a thing: ok, or what to do. Keys are said to be there, never shown."""
+"""``evenhand doctor``: is this machine ready? One line a thing: ok, or what to do.
+
+Keys are said to be there, never shown.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ Out = Annotated[Path, typer.Option("--out", help="The folder for index.html, met
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
-def report(suite: SuiteName, out: Out, set_fields: SetFields = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+def report(
+    suite: SuiteName, out: Out, set_fields: SetFields = None, store: StoreUrl = None, as_json: AsJson = False
+) -> None:
     """Write the page, metrics.json and the tables of what is stored."""
     sitting = sit(suite, set_fields, store, None)
     results = results_of(sitting, sitting.excluded())

@@ -33,14 +33,22 @@ Reasons = Annotated[
 EXIT_FAILED, EXIT_GAPS = 1, 3
 
 
-def _run_flow(suite: str, fields: list[str] | None, store: str, out: Path, only: Stage | None, retry: list[str]) -> dict[str, Any]:
+def _run_flow(
+    suite: str, fields: list[str] | None, store: str, out: Path, only: Stage | None, retry: list[str]
+) -> dict[str, Any]:
     run_id = new_id()
     log = log_folder() / f"{run_id}.log"
     logs_to_file(log)
     BOARD.clear()
     with prefect_api(home()), progress():
         state: State[Any] = benchmark(
-            suite=suite, set_fields=fields, store_url=store, out=str(out), only=only, retry=retry or None, run_id=run_id,
+            suite=suite,
+            set_fields=fields,
+            store_url=store,
+            out=str(out),
+            only=only,
+            retry=retry or None,
+            run_id=run_id,
             return_state=True,
         )
     ended = state.result(raise_on_failure=False)
@@ -68,8 +76,15 @@ def _finish(ended: dict[str, Any], page: Path, only: Stage | None, as_json: bool
         raise typer.Exit(EXIT_FAILED)
 
 
-def _run(name: str, fields: list[str] | None, store: str | None, out: Path | None, only: Stage | None, retry: list[str],
-         as_json: bool) -> None:
+def _run(
+    name: str,
+    fields: list[str] | None,
+    store: str | None,
+    out: Path | None,
+    only: Stage | None,
+    retry: list[str],
+    as_json: bool,
+) -> None:
     suite = load_suite(name, fields or ())
     url = open_store(store or default_store()).url
     folder = (out or default_out(suite.name)).resolve()
@@ -77,8 +92,14 @@ def _run(name: str, fields: list[str] | None, store: str | None, out: Path | Non
     _finish(ended, folder / "index.html", only, as_json)
 
 
-def run(suite: SuiteName, set_fields: SetFields = None, store: StoreUrl = None, out: Out = None, only: Only = None,
-        as_json: AsJson = False) -> None:
+def run(
+    suite: SuiteName,
+    set_fields: SetFields = None,
+    store: StoreUrl = None,
+    out: Out = None,
+    only: Only = None,
+    as_json: AsJson = False,
+) -> None:
     """Run a suite from its sources to its report; resumes by itself."""
     _run(suite, set_fields, store, out, only, [], as_json)
 
@@ -87,8 +108,14 @@ FINAL_REASONS = ("sets_differ", "does_not_build", "nothing_changed", "parent_exc
 """Exclusions of versions that ``retry`` tries again when no reason is named."""
 
 
-def retry(suite: SuiteName, reason: Reasons = None, set_fields: SetFields = None, store: StoreUrl = None, out: Out = None,
-          as_json: AsJson = False) -> None:
+def retry(
+    suite: SuiteName,
+    reason: Reasons = None,
+    set_fields: SetFields = None,
+    store: StoreUrl = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
     """Run what failed, nothing else: also what failed for good, unless --reason narrows it."""
     reasons = reason or [*(outcome.value for outcome in Outcome if outcome is not Outcome.answered), *FINAL_REASONS]
     _run(suite, set_fields, store, out, None, reasons, as_json)

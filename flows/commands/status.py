@@ -44,15 +44,19 @@ def suite_status(sitting: Sitting) -> dict[str, Any]:
         counted.append(counts)
         spend = spends.get(configuration.name, Spend())
         configurations[configuration.name] = {
-            "wanted": counts.wanted, "done": counts.answered, "missing": counts.missing,
+            "wanted": counts.wanted,
+            "done": counts.answered,
+            "missing": counts.missing,
             "spent": {"calls": spend.calls, "tokens": spend.input_tokens + spend.output_tokens, "usd": spend.usd},
         }
     whole = total(list(spends.values()))
     return {
         "suite": suite.name,
         "stages": {
-            "ingest": _stage(len(grid.families), _count([entry.reason for entry in excluded])
-                             | ({"not_run": open_sources} if open_sources > 0 else {})),
+            "ingest": _stage(
+                len(grid.families),
+                _count([entry.reason for entry in excluded]) | ({"not_run": open_sources} if open_sources > 0 else {}),
+            ),
             "rewrite": _stage(len(grid.versions), _count([e.reason for e in (*grid.exclusions, *grid.unmade)])),
             "judge": _stage(sum(counts.answered for counts in counted), _summed(counted)),
         },
@@ -94,7 +98,9 @@ def _show(document: dict[str, Any]) -> None:
     OUT.print(table)
 
 
-def status(suite: SuiteName = None, set_fields: SetFields = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+def status(
+    suite: SuiteName = None, set_fields: SetFields = None, store: StoreUrl = None, as_json: AsJson = False
+) -> None:
     """What is done, what is missing and why, what it cost; works while a run is going."""
     url = store or default_store()
     if suite is None:

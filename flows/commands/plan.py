@@ -77,8 +77,8 @@ def _show(document: dict[str, Any]) -> None:
         OUT.print(f"rewrite by {row['producer']}: {row['to_do']:,} versions to make, {_usd(row['usd'])}")
     total = document["total"]
     say(
-        f"{document['families']} families, {document['versions']} versions; {total['to_do']:,} of {total['cells']:,} cells "
-        f"to do, {total['calls']:,} calls, {_usd(total['usd'])}, about {duration(total['seconds'])}"
+        f"{document['families']} families, {document['versions']} versions; {total['to_do']:,} of "
+        f"{total['cells']:,} cells to do, {total['calls']:,} calls, {_usd(total['usd'])}, about {duration(total['seconds'])}"
     )
 
 

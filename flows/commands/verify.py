@@ -32,8 +32,6 @@ def verify_command(store: Store = None, mend: Repair = False, as_json: AsJson = 
         elif mend:
             say(f"{len(damaged)} damaged, {aside} rows set aside: the next run makes them again")
         else:
-            say(
-                f"{len(damaged)} damaged: `evenhand verify --repair` sets them aside, so that the next run makes them again"
-            )
+            say(f"{len(damaged)} damaged: `evenhand verify --repair` sets them aside, to be made again")
     if damaged and not mend:
         raise typer.Exit(1)

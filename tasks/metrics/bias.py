@@ -62,10 +62,11 @@ class Table:
             "symmetric_flip_rate": (c[0, 1] + c[1, 0], c[:2, :2].sum(), "no pair was parsed on both sides"),
             "reversal": (c[1, 0], c[1].sum(), "no original answer was wrong"),
         }
-        return {name: _rate(int(top), int(n), reason) for name, (top, n, reason) in tops.items()}
+        return {name: rate(int(top), int(n), reason) for name, (top, n, reason) in tops.items()}
 
 
-def _rate(top: int, n: int, reason: str) -> Estimate:
+def rate(top: int, n: int, reason: str) -> Estimate:
+    """A share with its Wilson interval, or the reason why there is none."""
     return estimate(Point(top / n, n), wilson(top, n)) if n else Estimate(value=None, reason=reason)
 
 
@@ -130,8 +131,8 @@ def item_draws(frame: pl.DataFrame, draws: int = DRAWS, seed: int = SEED) -> Dra
     sums: dict[str, list[Floats]] = {bias: [] for bias, _, _ in blocks}
     for at in range(0, draws, _BLOCK):
         weights = family_draws(len(items), min(_BLOCK, draws - at), seed + at)
-        for bias, rows, matrix in blocks:
-            sums[bias].append((weights[:, rows] @ matrix).reshape(-1, len(configurations), len(CELLS)))
+        for bias, rows, flat in blocks:
+            sums[bias].append((weights[:, rows] @ flat).reshape(-1, len(configurations), len(CELLS)))
     joined: dict[str, Floats] = {bias: np.concatenate(parts) for bias, parts in sums.items()}
     by_bias = {(name, bias): each[:, place[name]] for bias, each in joined.items() for name in configurations}
     every: Floats = np.zeros((draws, len(configurations), len(CELLS)))

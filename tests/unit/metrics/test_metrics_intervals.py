@@ -105,10 +105,10 @@ def test_duplicating_repeats_never_narrows_an_interval() -> None:
     once, doubled = (r.configurations["m"].metrics for r in results)
     for name in ("mad", "drift_sd", "spr", "icc_a1"):
         assert [once[name].low, once[name].high] == pytest.approx([doubled[name].low, doubled[name].high], rel=1e-9)
-    # These two are themselves other numbers with every variant twice; as independent evidence it would halve the noise.
+    # These two come out as other numbers (nearer 1) with every variant twice, so their widths may move a little.
     for name in ("icc_a1_cluster", "discriminability"):
         width = [one[name].high - one[name].low for one in (once, doubled)]
-        assert width[1] > 0.93 * width[0], name
+        assert width[1] > 0.9 * width[0], name
 
 
 def test_draws_are_shared_seeded_and_of_families() -> None:

@@ -46,8 +46,18 @@ class _Readings:
         self._size = size
         self._kept: OrderedDict[bytes, Reading] = OrderedDict()
         self._lock = threading.Lock()
+        self._last: tuple[str, Reading] | None = None
 
     def __call__(self, text: str) -> Reading:
+        last = self._last
+        # One request reads its paper several times; hashing 40 KB each time would cost more than the rest.
+        if last is not None and last[0] is text:
+            return last[1]
+        reading = self._found(text)
+        self._last = (text, reading)
+        return reading
+
+    def _found(self, text: str) -> Reading:
         name = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             if name in self._kept:

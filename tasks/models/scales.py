@@ -6,6 +6,7 @@ not belong here (it is done only where an analysis says so).
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Scale(Record):
             raise ValueError(f"scale {self.name}: low must be under high, and the step positive")
         return self
 
-    @property
+    @cached_property
     def points(self) -> NDArray[np.float64]:
         """All legal values, ascending."""
         if self.values:
@@ -42,7 +43,11 @@ class Scale(Record):
         steps = round((self.high - self.low) / self.step)
         return np.round(self.low + self.step * np.arange(steps + 1), 6)
 
-    @property
+    @cached_property
+    def _listed(self) -> tuple[float, ...]:
+        return tuple(self.points.tolist())
+
+    @cached_property
     def whole(self) -> bool:
         """Whether every legal value is an integer."""
         return all(float(value).is_integer() for value in self.points)
@@ -54,7 +59,7 @@ class Scale(Record):
 
     def contains(self, value: float) -> bool:
         """Whether a number is a legal answer (to within a millionth)."""
-        return bool(np.min(np.abs(self.points - value)) < 1e-6)
+        return any(abs(point - value) < 1e-6 for point in self._listed)
 
     def snap(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The nearest legal value of each number; halfway goes up, beyond the ends to the end."""

@@ -93,6 +93,13 @@ def _without(paper: Paper, parts: Sequence[Segment], found: Fit, culprit: str, *
     return tried
 
 
+def suspects(found: Fit, parts: Sequence[Segment], limit: int) -> list[Segment]:
+    """Segments whose wordings may be at fault when taking back did not help: the one the log names first."""
+    named = _named_by_log(found)
+    changed = [part for part in parts if part.id in found.texts]
+    return sorted(changed, key=lambda part: part.id != named)[:limit]
+
+
 def _named_by_log(found: Fit) -> str | None:
     """The changed segment at or just before the line where TeX stopped."""
     said = f"{found.build.detail or ''}\n{found.build.log_tail}"

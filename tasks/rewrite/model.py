@@ -151,7 +151,8 @@ def advice_on(pen: Pen, reviewer: EndpointSpec, draft: str) -> tuple[str, ...]:
     messages = (Message(role="system", parts=pen.parts(prompt("review"))),
                 Message(role="user", parts=pen.parts(marks.opening, draft, marks.closing)))
     ask = Ask.at(reviewer, pen.producer.review_model, messages, response_schema=REVIEW_SCHEMA)
-    [call] = _answers(pen, [ask], reviewer, [lambda call: read_review(call.answer) is not None])
+    reads = [lambda call: read_review(call.answer) is not None]
+    [call] = _answers(pen, [ask], reviewer, reads, reads)
     said = read_review(call.answer) if call.outcome is Outcome.answered else None
     if said is None:
         who = pen.producer.review_model
@@ -168,7 +169,8 @@ def _round(
     readable = [_reads({draft.name for draft in batch}) for batch in grouped]
     texts: dict[str, str] = {}
     bad: list[Draft] = []
-    for batch, call in zip(grouped, _answers(pen, asks, pen.endpoint, readable), strict=True):
+    worth = [_worth_keeping(batch) for batch in grouped]
+    for batch, call in zip(grouped, _answers(pen, asks, pen.endpoint, readable, worth), strict=True):
         answered = call.outcome is Outcome.answered
         given = (read_segments(call.answer, {draft.name for draft in batch}) if answered else None) or {}
         for draft in batch:
@@ -183,6 +185,17 @@ def _round(
             elif new != draft.segment.text:
                 texts[draft.segment.id] = new
     return texts, bad
+
+
+def _worth_keeping(batch: Sequence[Draft]) -> Callable[[Call], bool]:
+    """Whether a remembered answer holds any wording that may be used: where none did, the next run asks anew."""
+    parts = {draft.name: draft.segment for draft in batch}
+
+    def worth(call: Call) -> bool:
+        given = read_segments(call.answer, set(parts)) or {}
+        return any(not usable(parts[name], text)[1] for name, text in given.items())
+
+    return worth
 
 
 def _reads(names: set[str]) -> Callable[[Call], bool]:
@@ -212,17 +225,18 @@ def _ask(pen: Pen, batch: Sequence[Draft], frame: str, log: str | None) -> Ask:
 
 
 def _answers(
-    pen: Pen, asks: Sequence[Ask], endpoint: EndpointSpec, readable: Sequence[Callable[[Call], bool]]
+    pen: Pen, asks: Sequence[Ask], endpoint: EndpointSpec, readable: Sequence[Callable[[Call], bool]],
+    worth: Sequence[Callable[[Call], bool]],
 ) -> list[Call]:
-    """A call for each ask: a remembered one that can be read, else asked now.
+    """A call for each ask: a remembered one that is worth keeping, else asked now until it can be read.
 
     Raises:
         ProducerUnavailable: when one of them ended for a reason that passes; the others' answers are remembered.
     """
     known = recall(pen.store, [ask.key for ask in asks])
     calls: list[Call | None] = []
-    for ask, reads in zip(asks, readable, strict=True):
-        calls.append(next((call for call in reversed(known.get(ask.key, [])) if reads(call)), None))
+    for ask, keeps in zip(asks, worth, strict=True):
+        calls.append(next((call for call in reversed(known.get(ask.key, [])) if keeps(call)), None))
     wanted = [place for place, call in enumerate(calls) if call is None]
 
     async def one(place: int) -> Call:

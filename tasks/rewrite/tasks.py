@@ -102,7 +102,7 @@ def rewrite_shard(
     Args:
         store: where versions and steps go.
         shard: what is wanted.
-        paper: gives the original's project and build; called only when something is to be made.
+        paper: gives the original's project and build; called only when something is to be made of a LaTeX source.
         run_id: enters the step rows.
         tell: called with each step that ended, for progress.
         missing: the conditions that are not there, where they were looked up for many shards at once.
@@ -116,7 +116,8 @@ def rewrite_shard(
     result = ShardResult(cached=[condition for condition in wanted if condition not in lacking])
     if not todo:
         return result
-    bench = Bench(store, shard.family, paper(), run_id, shard.captions)
+    given = paper() if shard.family.source_kind == "latex" else None
+    bench = Bench(store, shard.family, given, run_id, shard.captions)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="rewrite") as pool:
         for wave in _waves(todo):
             steps = pool.map(lambda name: make_variant(bench, name, shard.producer), wave)

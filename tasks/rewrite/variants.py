@@ -20,7 +20,7 @@ from tasks.latex.pdftext import pdf_text
 from tasks.latex.project import Project, load_project, to_tar
 from tasks.latex.segments import read_prose
 from tasks.models.engine import engine_for
-from tasks.rewrite.fitting import Fit, Paper, fit
+from tasks.rewrite.fitting import Fit, Paper, fit, suspects
 from tasks.rewrite.keys import PARENTS, SHARED, original_key, rewrite_key
 from tasks.rewrite.model import (
     Pen,
@@ -64,8 +64,8 @@ class Bench:
 
     store: Store
     family: Family
-    paper: Paper
-    """The original's project and build."""
+    paper: Paper | None
+    """The original's project and build; None where the family has no LaTeX source."""
     run_id: str | None = None
     captions: bool = True
 
@@ -136,13 +136,16 @@ def _version(bench: Bench, key: str, condition: str, producer: Producer) -> Vers
     if condition == "null_repeat":
         return original_version(family).model_copy(update={
             "key": key, "condition": condition, "facts": {"repeat_of_original": True}})
-    made = _recompiled(bench) if condition == "null_recompile" else _reworded(bench, condition, producer)
+    if bench.paper is None:
+        raise NoVariant("no_latex_source", f"it was given as {family.source_kind}, which cannot be rewritten")
+    paper = bench.paper
+    made = _recompiled(paper) if condition == "null_recompile" else _reworded(bench, paper, condition, producer)
     if made.build.pdf is None:
         raise NoVariant("no_output", "the build ended without a document")
     text = pdf_text(made.build.pdf)
     facts = {**made.facts, "build_seconds": round(made.build.seconds, 3), "engine": made.build.engine,
              "passes": made.build.passes, "flags": [*made.build.flags, *text.flags],
-             "checks": {"sets": "equal", "pages_original": bench.paper.baseline.pages}}
+             "checks": {"sets": "equal", "pages_original": paper.baseline.pages}}
     if condition not in SHARED:
         facts["producer"] = producer.name
     return Version(
@@ -152,12 +155,12 @@ def _version(bench: Bench, key: str, condition: str, producer: Producer) -> Vers
         segments_changed=made.changed, segments_fallback=made.fallbacks, facts=facts)
 
 
-def _recompiled(bench: Bench) -> _Made:
-    made = build(bench.paper.project, baseline=bench.paper.baseline, limits=bench.paper.limits)
-    faults = differences(bench.paper.baseline, made)
+def _recompiled(paper: Paper) -> _Made:
+    made = build(paper.project, baseline=paper.baseline, limits=paper.limits)
+    faults = differences(paper.baseline, made)
     if faults:
         raise _refusal(made, faults)
-    return _Made(bench.paper.project, made, 0, 0, 0, {})
+    return _Made(paper.project, made, 0, 0, 0, {})
 
 
 def _refusal(made: Build, faults: Sequence[str]) -> Exception:
@@ -166,22 +169,22 @@ def _refusal(made: Build, faults: Sequence[str]) -> Exception:
     return NoVariant("sets_differ" if made.ok else "does_not_build", "; ".join(faults)[:400])
 
 
-def _parent_project(bench: Bench, condition: str, producer: Producer) -> Project:
+def _parent_project(bench: Bench, paper: Paper, condition: str, producer: Producer) -> Project:
     parent = PARENTS[condition]
     if parent == ORIGINAL:
-        return bench.paper.project
+        return paper.project
     key = rewrite_key(bench.family, parent, producer, captions=bench.captions)
     versions = bench.store.load(Version, [key])
     if versions and versions[0].source_hash is not None:
-        return load_project(bench.store.blobs.get(versions[0].source_hash), main=bench.paper.project.main)
+        return load_project(bench.store.blobs.get(versions[0].source_hash), main=paper.project.main)
     steps = bench.store.load(Step, [key])
     if steps and steps[0].outcome == "excluded":
         raise NoVariant("parent_excluded", f"{parent} was excluded: {steps[0].reason}")
     raise NotNow("parent_missing", f"{parent} is not there yet")
 
 
-def _reworded(bench: Bench, condition: str, producer: Producer) -> _Made:
-    project = _parent_project(bench, condition, producer)
+def _reworded(bench: Bench, original: Paper, condition: str, producer: Producer) -> _Made:
+    project = _parent_project(bench, original, condition, producer)
     prose = read_prose(project, captions=bench.captions)
     pen = _pen(bench, condition, producer, prose.segments, [text for _, text in prose.sections])
     wording = reword_by_rules(prose.segments, condition, producer.spec.seed) if pen is None else (
@@ -189,7 +192,7 @@ def _reworded(bench: Bench, condition: str, producer: Producer) -> _Made:
     if not wording.texts:
         why = ", ".join(sorted(set(wording.fallbacks.values()))) or "no passage was changed"
         raise NoVariant("nothing_changed", f"no wording could be used ({why})")
-    paper = Paper(project, bench.paper.baseline, bench.paper.limits)
+    paper = Paper(project, original.baseline, original.limits)
     fitted = fit(paper, prose.segments, wording.texts)
     if fitted.faults and pen is not None:
         fitted = _mended(pen, paper, prose.segments, fitted)
@@ -228,10 +231,11 @@ def _pen(
 
 def _mended(pen: Pen, paper: Paper, parts: Sequence[Segment], fitted: Fit) -> Fit:
     """Ask the producer, with the log, for wordings of the passages still under suspicion, and try once more."""
-    suspects = [part for part in parts if part.id in fitted.texts][:ASKED_TO_MEND]
-    mended = mend_by_model(pen, [(part, fitted.texts[part.id]) for part in suspects], fitted.build.log_tail)
-    kept = {name: text for name, text in fitted.texts.items() if name not in {part.id for part in suspects}}
+    shown = suspects(fitted, parts, ASKED_TO_MEND)
+    mended = mend_by_model(pen, [(part, fitted.texts[part.id]) for part in shown], fitted.build.log_tail)
+    names = {part.id for part in shown}
+    kept = {name: text for name, text in fitted.texts.items() if name not in names}
     again = fit(paper, parts, {**kept, **mended.texts})
-    again.reverted = [*fitted.reverted, *again.reverted, *(part.id for part in suspects if part.id not in again.texts)]
+    again.reverted = [*fitted.reverted, *again.reverted, *sorted(names - set(mended.texts))]
     again.builds += fitted.builds
     return again

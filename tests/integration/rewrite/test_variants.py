@@ -148,6 +148,14 @@ def test_a_model_with_every_fault_never_reaches_a_compiled_version(
         assert "FAULTY" not in store.get_text(version.text_hash)
 
 
+def test_a_pdf_is_repeated_but_not_rewritten(store: Store, small: Paper, family_of: FamilyOf) -> None:
+    family = family_of(store, small).model_copy(update={"source_kind": "pdf", "main_file": None})
+    shard = Shard(family, RULES, ("joint", "joint_r2", "null_repeat", "null_recompile"))
+    result = rewrite_shard(store, shard, _never)
+    assert result.made == ["null_repeat"]
+    assert result.excluded == dict.fromkeys(("joint", "joint_r2", "null_recompile"), "no_latex_source")
+
+
 def test_an_outage_fails_the_step_and_a_later_run_finishes_it(
     store: Store, small: Paper, family_of: FamilyOf, faulty_writer: ModuleType
 ) -> None:

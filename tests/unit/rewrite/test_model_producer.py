@@ -81,10 +81,13 @@ def test_a_model_that_always_errs_changes_nothing(
     parts = [part for part in _parts(demo_segments, 200) if part.masks][:12]
     with faulty_writer.FaultyWriter(lambda _: fault) as writer:
         made = reword_by_model(_pen(store, writer.base_url), parts)
-    assert made.texts == {}
-    assert set(made.fallbacks) == {part.id for part in parts}
-    assert made.facts["retried"] == len(parts)
-    assert writer.given == {fault: 2 * len(parts)}
+        assert made.texts == {}
+        assert set(made.fallbacks) == {part.id for part in parts}
+        assert made.facts["retried"] == len(parts)
+        assert writer.given == {fault: 2 * len(parts)}
+        # An answer of which nothing could be used is no remembered success: the mended model is asked again.
+        writer.fault_of = lambda _: None
+        assert set(reword_by_model(_pen(store, writer.base_url), parts).texts) == {part.id for part in parts}
 
 
 def test_one_retry_says_what_was_wrong_and_is_used(

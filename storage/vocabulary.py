@@ -7,7 +7,7 @@ models workshop's.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 ORIGINAL = "original"
 
@@ -73,3 +73,36 @@ TRANSIENT: frozenset[Outcome] = frozenset(
 """Asked again by the next run without being told to; the others are asked again only by ``evenhand retry``."""
 
 ICLR_SCALE: tuple[int, ...] = (1, 3, 5, 6, 8, 10)
+
+
+class Bias(NamedTuple):
+    """One bias of JudgeBiasBench: its name in the published files (``NAME_bias.jsonl``), and how it is injected."""
+
+    name: str
+    title: str
+    kind: Literal["rewriting", "identity", "prompt", "position"]
+    """``rewriting`` and ``identity`` change the answers, ``prompt`` the words around them, ``position`` their order."""
+    dimension: str
+
+
+BIASES: tuple[Bias, ...] = (
+    Bias("length", "Length", "rewriting", "superficial quality"),
+    Bias("authority", "Authority", "rewriting", "superficial quality"),
+    Bias("beauty", "Beauty", "rewriting", "superficial quality"),
+    Bias("assertiveness", "Assertiveness", "rewriting", "superficial quality"),
+    Bias("sycophancy", "Sycophancy", "rewriting", "superficial quality"),
+    Bias("sentiment", "Sentiment", "rewriting", "superficial quality"),
+    Bias("concreteness", "Concreteness", "rewriting", "superficial quality"),
+    Bias("gender", "Gender", "identity", "diversity"),
+    Bias("race", "Race", "identity", "diversity"),
+    Bias("bandwagon", "Bandwagon", "prompt", "context"),
+    Bias("superficial_reflection", "Superficial reflection", "prompt", "context"),
+    Bias("position", "Position", "position", "presentation"),
+)
+BIAS_NAMES: tuple[str, ...] = tuple(bias.name for bias in BIASES)
+ANSWER_BIASES: frozenset[str] = frozenset(bias.name for bias in BIASES if bias.kind in ("rewriting", "identity"))
+"""The nine that change the answers themselves: the only ones that a judge of single answers can show."""
+TEMPLATE_SETS: tuple[str, ...] = ("tuned", "held_out")
+"""Injection styles: those a judge may have been trained against, and those kept back for testing it."""
+PUBLISHED = "published"
+"""The style of pairs that were imported with their injected answers."""

@@ -58,7 +58,7 @@ class Unpacked:
 
 def sniff(data: bytes) -> Kind:
     """What bytes are, by their content; a name's suffix says nothing."""
-    if not data.strip():
+    if not data.strip(b"\0 \t\r\n"):
         return "empty"
     if data[:2] == b"\x1f\x8b":
         return "gzip"

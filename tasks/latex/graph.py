@@ -49,8 +49,9 @@ FLATTEN_LIMIT = 20_000_000
 class Part:
     """One file of the document as it was read.
 
-    ``body`` is the range that is body text (None: the file is preamble or protected content), ``reading`` what is in it;
-    ``place`` says where it is included (positions in the files that lead to it), so that passages sort as they are read.
+    ``body`` is the range that is body text (None: the file is preamble or protected content), ``reading`` its content.
+    ``place`` says where it is included (positions in the files that lead to it), so that passages sort as they are
+    read.
     """
 
     file: str

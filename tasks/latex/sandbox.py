@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -136,7 +136,8 @@ def run(command: Sequence[str], folder: Path, limits: Limits, *, seconds: float 
             _kill_group(process)
     text = output.read_bytes()[-20_000:].decode("utf-8", errors="replace")
     code = process.returncode
-    if stopped is None and code in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
+    # A driver does not pass on the signal that ended its engine: the file that reached the limit tells.
+    if stopped is None and code and _largest_file(folder) >= limits.file_bytes - _BLOCK:
         stopped = "too_big"
     if stopped is None and code in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
         stopped = "timed_out"
@@ -164,14 +165,20 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, limits: Limits, deadl
 
 def folder_size(folder: Path) -> int:
     """Bytes of all files under a folder; files that vanish meanwhile count nothing."""
-    total = 0
+    return sum(_sizes(folder))
+
+
+def _largest_file(folder: Path) -> int:
+    return max(_sizes(folder), default=0)
+
+
+def _sizes(folder: Path) -> Iterator[int]:
     for parent, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - called several times a second
+                yield os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - called several times a second
             except FileNotFoundError:
                 continue
-    return total
 
 
 def _count_processes(leader: int) -> int:

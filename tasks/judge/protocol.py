@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,6 +109,14 @@ class Protocol(ABC):
     @abstractmethod
     def first_ask(self, bench: Bench, cell: Cell) -> Ask:
         """The ask that begins a cell; its texts are stored when this returns. Runs in the shard's thread."""
+
+    def foreseen(self, bench: Bench, cell: Cell) -> list[Ask]:  # noqa: ARG002 - most protocols foresee none
+        """Asks that are certain to follow the first: looked for together with it, in one query."""
+        return []
+
+    def wants(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a version can be judged this way, by its facts; pairs need protocols of pairs."""
+        return "better" not in facts
 
     @abstractmethod
     async def judge(self, bench: Bench, cell: Cell) -> Judgement:

@@ -1,6 +1,7 @@
 """Which protocols there are, and what a configuration is: an endpoint, a model, a protocol and parameters.
 
-Here belong the registry and the five single-call protocols. Reviewers of several calls register here too.
+Here belong the registry and the five single-call protocols. Reviewers of several calls and judges of pairs register
+here too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pydantic import Field, field_validator, model_validator
 from storage.records import Record
 from tasks.judge.cells import Manner, Scoring, TooLong
 from tasks.judge.form import rating_form, review_form
+from tasks.judge.pairwise import PAIRWISE
+from tasks.judge.pointwise import SINGLE_ANSWERS
 from tasks.judge.protocol import Protocol
 from tasks.judge.single_call import SingleCall
 from tasks.judge.wording import shipped_prompt
@@ -76,6 +79,8 @@ for _protocol in (
     SingleCall("persistent", shipped_prompt("persistent"), REVIEW, output_tokens=(500, 1100, 3500)),
     SingleCall("decimal", shipped_prompt("decimal"), review_form("tenths", TENTHS), output_tokens=(400, 900, 3000)),
     SingleCall("rating", shipped_prompt("rating"), rating_form("rating", TEN), output_tokens=(8, 12, 64)),
+    *PAIRWISE,
+    *SINGLE_ANSWERS,
 ):
     PROTOCOLS.register(_protocol)
 

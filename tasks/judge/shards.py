@@ -123,7 +123,8 @@ def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgeme
     if not asked:
         return refused
     bench.first_asks = {cell.key: protocol.first_ask(bench, cell) for cell in asked}
-    bench.look_up(list(bench.first_asks.values()))
+    later = [ask for cell in asked for ask in protocol.foreseen(bench, cell)]
+    bench.look_up([*bench.first_asks.values(), *later])
 
     async def work(cell: Cell) -> Judgement:
         judgement = await protocol.judge(bench, cell)

@@ -16,6 +16,7 @@ import orjson
 
 from storage.vocabulary import Outcome
 from tasks.models.outcomes import Reply, Usage, error_in_200, failure, one_line
+from tasks.models.reward import read_reward
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _FILTERED = frozenset({"content_filter", "safety", "prohibited_content", "recitation", "blocklist", "spii"})
@@ -48,7 +49,7 @@ def read_reply(api: str, status: int, content: bytes, headers: Mapping[str, str]
     """The typed reply of any HTTP response to a request for an answer.
 
     Args:
-        api: ``chat`` or ``responses``: which form a good answer has.
+        api: ``chat``, ``responses`` or ``reward``: which form a good answer has.
         status: the HTTP status.
         content: the body's bytes.
         headers: the response's headers (case-insensitive, or lower-cased).
@@ -61,6 +62,8 @@ def read_reply(api: str, status: int, content: bytes, headers: Mapping[str, str]
         return _broken(body, f"200 with a body that is no answer: {start[:200]}")
     if body.get("error"):
         return error_in_200(body["error"], headers)
+    if api == "reward":
+        return read_reward(body)
     return _read_responses(body) if api == "responses" else _read_chat(body)
 
 

@@ -22,7 +22,7 @@ from tasks.models.endpoints import EndpointSpec, api_key
 from tasks.models.outcomes import Reply, classify_exception, failure
 from tasks.models.transports import IN_PROCESS_URL, transport_for
 
-PATHS = {"chat": "/chat/completions", "responses": "/responses"}
+PATHS = {"chat": "/chat/completions", "responses": "/responses", "reward": "/reward"}
 CONNECT_S = 30.0
 
 

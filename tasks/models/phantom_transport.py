@@ -18,6 +18,8 @@ import orjson
 from storage.records import now
 from tasks.models.fence import unfenced
 from tasks.models.phantom import PHANTOMS, Phantom, read
+from tasks.models.phantom_pair_wire import pair_answer, reward_answer
+from tasks.models.phantom_pairs import PAIR_PHANTOMS, PairPhantom
 from tasks.models.scales import Scale
 
 SECONDARY_SD = 0.5
@@ -164,16 +166,32 @@ def _refused(status: int, code: str, message: str) -> httpx2.Response:
     return httpx2.Response(status, json={"error": {"message": message, "type": "invalid_request_error", "code": code}})
 
 
+def _about_pairs(phantom: PairPhantom, body: dict[str, Any], path: str, tokens: int) -> httpx2.Response:
+    """The answer of a judge of pairs; a prompt without a pair is a request it cannot serve."""
+    is_reward = path.endswith("/reward")
+    user = _prompt(body)[1]
+    answer = reward_answer(phantom, body.get("messages")) if is_reward else pair_answer(phantom, user, _schema(body))
+    if answer is None:
+        return _refused(400, "invalid_request", f"{phantom.name} judges pairs of answers, and this prompt shows none")
+    if is_reward:
+        return httpx2.Response(200, json={**orjson.loads(answer), "usage": {"prompt_tokens": tokens}})
+    form = _responses if path.endswith("/responses") else _chat
+    return httpx2.Response(200, json=form(phantom.name, answer, None, (tokens, len(answer) // 4 + 1)))
+
+
 class PhantomTransport(httpx2.AsyncBaseTransport):
     """Answers requests to phantom judges; unknown models get the 404 that a server would give."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The response to one request at ``/chat/completions`` or ``/responses``."""
+        """The response to one request at ``/chat/completions``, ``/responses`` or ``/reward``."""
         raw = await request.aread()
         path = request.url.path
-        if not path.endswith(("/chat/completions", "/responses")):
+        if not path.endswith(("/chat/completions", "/responses", "/reward")):
             return _refused(404, "not_found", f"phantoms do not serve {path}")
         body = orjson.loads(raw)
+        judge_of_pairs = PAIR_PHANTOMS.get(str(body.get("model")))
+        if judge_of_pairs is not None:
+            return _about_pairs(judge_of_pairs, body, path, len(raw) // 4)
         phantom = PHANTOMS.get(str(body.get("model")))
         if phantom is None:
             known = f"{min(PHANTOMS)} to {max(PHANTOMS)}"

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from storage.store import open_store
-from tests.fakes.mock_server import mock_server
+from tests.fakes.mock_server import MockServer
 
 FAULTS = {"429": 0.05, "500": 0.05, "reset": 0.05, "truncated": 0.05, "prose": 0.05}
 IN_FLIGHT = 8
@@ -83,8 +83,8 @@ def _tables(home: Path) -> dict[str, pl.DataFrame]:
 @pytest.mark.timeout(900)
 def test_ten_kills_leave_the_tables_of_an_uninterrupted_run(tmp_path: Path, root: Path) -> None:
     moments = random.Random(20261130)
-    with mock_server(latency_ms=120, faults=FAULTS) as mock:
-        suite = _project(tmp_path, root, mock.url)
+    with MockServer(latency_ms=120, faults=FAULTS) as mock:
+        suite = _project(tmp_path, root, mock.base_url)
         _run(suite, tmp_path / "clean")
         mock.reset()
         killed_in_judging = 0

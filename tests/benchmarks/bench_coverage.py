@@ -12,15 +12,15 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import sys  # noqa: E402
-import time  # noqa: E402
+import sys
+import time
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from tasks.metrics import fast, robust  # noqa: E402
-from tasks.metrics.bootstrap import family_draws  # noqa: E402
-from tasks.metrics.calibration import Planted, gaussian_values  # noqa: E402
-from tasks.metrics.intervals import DEFAULT_METHODS, Interval, icc_f_interval, interval  # noqa: E402
+from tasks.metrics import fast, robust
+from tasks.metrics.bootstrap import family_draws
+from tasks.metrics.calibration import Planted, gaussian_values
+from tasks.metrics.intervals import DEFAULT_METHODS, Interval, icc_f_interval, interval
 
 METRICS = ("mad", "drift_sd", "icc_a1", "icc_a1_cluster", "spr", "discriminability", "human_mae", "human_spearman")
 TENS = tuple(float(v) for v in range(1, 11))

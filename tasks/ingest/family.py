@@ -219,15 +219,19 @@ def _latex_family(
         pages=made.pages or text.pages,
         words=words,
         flags=flags,
-        facts={
-            "build": build_facts(made, store.blobs.put(carry_archive(made), MEDIA_TYPE)),
-            "segments": len(prose.segments),
-            "files": len(prose.files),
-            "prose_flags": prose.flags,
-            "main_candidates": list(project.ambiguous),
-            "hidden_text": [hidden._asdict() for hidden in text.hidden],
-        },
+        facts=_facts(store, project, made, text, prose),
     )
+
+
+def _facts(store: Store, project: Project, made: Build, text: PdfText, prose: Prose) -> dict[str, Any]:
+    return {
+        "build": build_facts(made, store.blobs.put(carry_archive(made), MEDIA_TYPE)),
+        "segments": len(prose.segments),
+        "files": len(prose.files),
+        "prose_flags": prose.flags,
+        "main_candidates": list(project.ambiguous),
+        "hidden_text": [hidden._asdict() for hidden in text.hidden],
+    }
 
 
 def _pdf_family(store: Store, key: str, name: str, pdf: bytes) -> Family:

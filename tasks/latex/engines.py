@@ -22,15 +22,15 @@ INSTALL_HINT = (
 )
 _MAGIC = re.compile(r"^%\s*!\s*TEX\s+(?:TS-)?program\s*=\s*(\w+)", re.I | re.M)
 _UNICODE_ENGINE = re.compile(
-    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:fontspec|unicode-math|"
+    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]{0,400}\])?\s*\{[^}]{0,400}(?:fontspec|unicode-math|"
     r"polyglossia|xeCJK|luatexja|luacode)",
     re.M,
 )
 _ENGINE_TEST = re.compile(r"\\if(?:PDFTeX|pdftex|pdf|xetex|XeTeX|luatex|LuaTeX|tutex|xetexorluatex)(?![A-Za-z])")
 _POSTSCRIPT = re.compile(
-    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{[^}]*(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)", re.M
+    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]{0,400}\])?\s*\{[^}]{0,400}(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)", re.M
 )
-_BIBLATEX = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[([^\]]*)\])?\s*\{biblatex\}", re.M)
+_BIBLATEX = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[([^\]]{0,400})\])?\s*\{biblatex\}", re.M)
 _LUA = re.compile(r"directlua|latelua|luaexec|luadirect|luacode|\\lua\w*:|\^\^")
 
 

@@ -6,9 +6,15 @@ the usual page costs one list of boxes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pymupdf
+from storage.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import pymupdf
+else:
+    pymupdf = LazyModule("pymupdf")
+
 
 TINY_POINTS = 1.7
 _NEAR_WHITE = 0xF4

@@ -15,15 +15,21 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pymupdf
-import pymupdf4llm
-
+from storage.lazy import LazyModule
 from tasks.latex.pdfhidden import Hidden, hidden_text
 
+if TYPE_CHECKING:
+    import pymupdf
+    import pymupdf4llm
+else:
+    pymupdf = LazyModule("pymupdf")
+    pymupdf4llm = LazyModule("pymupdf4llm")
+
 _LOCK = threading.Lock()
-_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE
+_FLAGS = 2
+"""``pymupdf.TEXT_PRESERVE_WHITESPACE``."""
 _LIGATURES: dict[int, str | None] = {
     0xFB00: "ff",
     0xFB01: "fi",

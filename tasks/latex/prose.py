@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tasks.latex import lexis
+from tasks.latex.arguments import Arguments
 from tasks.latex.includes import Include, include_at, includes_in
 from tasks.latex.macros import GREEDY, Macros
 from tasks.latex.scan import Scan, Token, scan
@@ -27,7 +28,6 @@ _DIMENSION_WORDS = frozenset(
     ("vskip", "hskip", "kern", "vspace", "hspace", "penalty", "raise", "lower", "moveleft", "moveright")
 )
 _LET = re.compile(r"\s*\\(?:[A-Za-z@]+|.)\s*=?\s*\\(?:[A-Za-z@]+|.)")
-_GAP = re.compile(r"[ \t]*(?:\r\n?|\n)?[ \t]*\Z")
 _ACCENT_MARKS = frozenset("'`^\"~=.")
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"\s?[^\W\d_]+")
@@ -68,9 +68,9 @@ class Reading:
     flags: set[str] = field(default_factory=set)
 
 
-class _Walker:
+class _Walker(Arguments):
     def __init__(self, text: str, found: Scan, macros: Macros, reading: Reading) -> None:
-        self.text, self.tokens, self.partner = text, found.tokens, found.partner
+        super().__init__(text, found)
         self.macros, self.reading = macros, reading
         self.run: list[Piece] = []
         self.section = ""
@@ -307,25 +307,6 @@ class _Walker:
         self.run_end = end
         return after
 
-    def inner(self, index: int, before: int = 0) -> tuple[int, int] | None:
-        """The text range of a command's last braced argument, after ``before`` others."""
-        opening = self.opening(index, before)
-        if opening is None:
-            return None
-        return self.tokens[opening].end, self.tokens[self.partner[opening]].start
-
-    def opening(self, index: int, before: int) -> int | None:
-        after, end = self.arguments(index, before)
-        following = self.tokens[after] if after < len(self.tokens) else None
-        if (
-            following is None
-            or following.kind != "{"
-            or after not in self.partner
-            or self.text[end : following.start].strip()
-        ):
-            return None
-        return after
-
     def region(self, index: int, kind: str, before: int = 0) -> tuple[int, int]:
         """Read a command's argument as a passage of its own; returns the index and position after it."""
         opening = self.opening(index, before)
@@ -338,31 +319,6 @@ class _Walker:
             self.walk(opening + 1, closing, self.tokens[opening].end, self.tokens[closing].start)
             self.run, self.run_end, self.kinds, self.depth = kept, kept_end, kinds, self.depth - 1
         return closing + 1, self.tokens[closing].end
-
-    def index_after(self, index: int, position: int) -> int:
-        while index < len(self.tokens) and self.tokens[index].start < position:
-            index += 1
-        return index
-
-    def arguments(self, index: int, count: int, *, spaced: bool = True) -> tuple[int, int]:
-        """Skip a command's star, bracketed and braced arguments (``count`` braced ones; ``GREEDY``: all there are)."""
-        end, index, taken = self.tokens[index].end, index + 1, 0
-        end += self.text[end : end + 1] == "*"
-        while index < len(self.tokens):
-            token = self.tokens[index]
-            if token.kind == "[" and token.start == end and index in self.partner:
-                closing = self.partner[index]
-            elif (
-                token.kind == "{"
-                and taken != count
-                and index in self.partner
-                and (token.start == end or (spaced and _GAP.match(self.text, end, token.start)))
-            ):
-                closing, taken = self.partner[index], taken + 1
-            else:
-                break
-            end, index = self.tokens[closing].end, closing + 1
-        return index, end
 
 
 def read(

@@ -33,6 +33,7 @@ _SECTIONS = re.compile(r"\\(?:section|chapter|subsection)\s*\*?\s*[\[{]|\\begin\
 _SIGNATURE = re.compile(r"\s*+\*?\s*+")
 _ARGUMENT_START = re.compile(r"\s*+[\[{]")
 FAILURES_LIMIT = 25
+VERB_LIMIT = 1000
 
 
 class Token(NamedTuple):
@@ -125,8 +126,7 @@ class _Scanner:
         opening = re.compile(rf"[{marks}]")
         found, short = _TOKEN.search(self.text, position, self.limit), opening.search(self.text, position, self.limit)
         if short is not None and (found is None or short.start() < found.start()):
-            line_end = re.compile(r"[\r\n]").search(self.text, short.end(), self.limit)
-            close = self.text.find(short[0], short.end(), line_end.start() if line_end else self.limit)
+            close = self._on_line(short[0], short.end())
             return self.add(short.start(), close + 1 if close >= 0 else short.end(), "verbatim")
         if found is None:
             return self.limit
@@ -307,11 +307,16 @@ class _Scanner:
         if mark == "{" and name != "verb":
             close = group_end(self.text, end, min(end + 2000, self.limit))
         else:
-            line = re.compile(r"[\r\n]").search(self.text, end + 1, self.limit)
-            close = self.text.find(mark, end + 1, line.start() if line else self.limit) + 1
+            close = self._on_line(mark, end + 1) + 1
         if close <= 0:
             return self._fail(found.start(), found.end())
         return self.add(found.start(), close, "verbatim", name)
+
+    def _on_line(self, mark: str, start: int) -> int:
+        """Where a delimiter stands on the same line, within a length that inline verbatim has; -1 when it does not."""
+        ahead = self.text[start : min(start + VERB_LIMIT, self.limit)]
+        close = ahead.find(mark)
+        return start + close if close >= 0 and not re.search(r"[\r\n]", ahead[:close]) else -1
 
     def _condition(self, found: re.Match[str], name: str) -> int:
         value = {"iftrue": True, "iffalse": False}.get(name, self.macros.conditionals.get(name[2:]))

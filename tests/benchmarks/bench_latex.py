@@ -1,7 +1,7 @@
 """LaTeX: segmentation in MB/s, and checking a variant's build against latexmk from nothing, on the corpus' projects.
 
-Prints one table. Ratios are of processor time measured in one run, so that other work on the machine does not change them;
-wall times are shown beside them. Needs ../shared/corpus (or EVENHAND_SHARED).
+Prints one table. Ratios are of processor time measured in one run, so that other work on the machine does not change
+them; wall times are shown beside them. Needs ../shared/corpus (or EVENHAND_SHARED).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
     projects = corpus()
     print(f"segmentation: {segmentation(projects):.1f} MB/s")
     print(
-        f"{'project':24} {'pages':>5} {'passes':>6} {'check s':>8} {'latexmk s':>9} {'ratio':>6} {'text ms/page':>12}  verdicts"
+        f"{'project':24} {'pages':>5} {'passes':>6} {'check s':>8} {'latexmk s':>9} {'ratio':>6} text ms/page  verdicts"
     )
     checks = scratch = 0.0
     variants: list[tuple[Project, Build]] = []

@@ -18,8 +18,8 @@ from tasks.judge.protocols import Configuration
 from tasks.judge.shards import wanted_cells
 from tasks.models.endpoints import EndpointSpec
 from tasks.rewrite.keys import SHARED, original_key
+from tasks.rewrite.shards import Shard
 from tasks.rewrite.spec import Producer, resolve
-from tasks.rewrite.tasks import Shard
 
 NOBODY = "-"
 """The producer of versions in which nobody wrote: the null arm's repeat and recompilation."""

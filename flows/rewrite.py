@@ -14,7 +14,8 @@ from flows.grid import rewrite_shards
 from flows.progress import BOARD
 from flows.sitting import sit
 from storage.records import Step
-from tasks.rewrite.tasks import missing_versions, rewrite_task
+from tasks.rewrite.shards import missing_versions
+from tasks.rewrite.tasks import rewrite_task
 
 STAGE = "rewrite"
 SHARDS_AT_ONCE = 4

@@ -78,7 +78,8 @@ def _show(document: dict[str, Any]) -> None:
     total = document["total"]
     say(
         f"{document['families']} families, {document['versions']} versions; {total['to_do']:,} of "
-        f"{total['cells']:,} cells to do, {total['calls']:,} calls, {_usd(total['usd'])}, about {duration(total['seconds'])}"
+        f"{total['cells']:,} cells to do, {total['calls']:,} calls, {_usd(total['usd'])}, "
+        f"about {duration(total['seconds'])}"
     )
 
 

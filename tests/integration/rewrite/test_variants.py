@@ -21,7 +21,8 @@ from tasks.rewrite.fitting import Paper
 from tasks.rewrite.original import paper_of
 from tasks.rewrite.producers import Wording
 from tasks.rewrite.spec import Producer, ProducerSpec, resolve
-from tasks.rewrite.tasks import Shard, missing_versions, rewrite_shard, rewrite_task, versions_of
+from tasks.rewrite.shards import Shard, missing_versions, rewrite_shard, versions_of
+from tasks.rewrite.tasks import rewrite_task
 
 FamilyOf = Callable[[Store, Paper], Family]
 ALL = (*CONDITION_NAMES, *NULL_ARM)

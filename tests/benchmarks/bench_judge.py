@@ -51,7 +51,7 @@ def plain(base_url: str, texts: list[str], in_flight: int) -> float:
     async def go() -> float:
         gate = asyncio.Semaphore(in_flight)
         form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
-        async with openai.AsyncOpenAI(api_key="none", base_url=base_url, max_retries=0) as client:
+        async with openai.AsyncOpenAI(api_key="none", base_url=base_url, timeout=60) as client:
 
             async def one(text: str) -> str | None:
                 async with gate:

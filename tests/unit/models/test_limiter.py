@@ -241,3 +241,23 @@ def test_the_rate_is_used_up():
     last = [throttle.book(1, 0.0).at for _ in range(1800)][-1]
     assert last <= 3 * 61
     assert Throttle(1).book(1, 0.0).at == 0.0
+
+
+def test_an_endpoint_that_is_down_is_left_alone_for_a_while_and_then_tried_again():
+    async def go():
+        down = Reply(Outcome.provider_error, http_status=500, error="500")
+        server = Server(Limiter(spec(max_in_flight=4)), lambda now, held: down)
+        while len(server.starts) < 2000 and await server.call() is Outcome.provider_error:
+            if server.limiter._closings:
+                break
+        calls, at = len(server.starts), asyncio.get_running_loop().time()
+        refused = [await server.call() for _ in range(50)]
+        extra = len(server.starts) - calls
+        await asyncio.sleep(61)
+        server.reply = lambda now, held: GOOD
+        return calls, at, refused, extra, await server.call()
+
+    calls, at, refused, extra, later = run_virtually(go())
+    assert calls < 200 and at > 60
+    assert set(refused) == {Outcome.provider_error} and extra == 0
+    assert later is Outcome.answered

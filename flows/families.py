@@ -1,4 +1,4 @@
-"""The families of a suite: which sources it names, which of them are taken in, and what a producer needs of one.
+"""The families of a suite: which sources it names, which of them are taken in.
 
 Looks only; taking in is ``ingest``'s work.
 """
@@ -16,8 +16,6 @@ from tasks.ingest.family import Ingested, remembered_family
 from tasks.ingest.human import read_human_scores
 from tasks.ingest.sample import sample
 from tasks.ingest.sources import PaperSource, find_sources, read_source
-from tasks.latex.baseline import load_paper
-from tasks.rewrite.fitting import Paper
 
 
 def human_scores(suite: Suite) -> list[HumanScore]:
@@ -71,9 +69,3 @@ def exclusions_in(known: Sequence[Ingested]) -> list[Exclusion]:
         for one in known
         if one.family is None
     ]
-
-
-def paper_of(store: Store, family: Family) -> Paper:
-    """What a producer works on: the project and its original's build, out of the store."""
-    project, baseline = load_paper(store, family)
-    return Paper(project, baseline)

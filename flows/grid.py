@@ -63,12 +63,11 @@ def producers(suite: Suite) -> list[Producer]:
 
 
 def rewrite_shards(suite: Suite, families: Sequence[Family], retry: frozenset[str] = frozenset()) -> list[Shard]:
-    """One shard a family and producer; papers without LaTeX are not rewritten."""
+    """One shard a family and producer; a paper without LaTeX source gets its exclusions there."""
     conditions = suite.rewrite.names()
     return [
         Shard(family, producer, conditions, suite.rewrite.captions, retry)
         for family in families
-        if family.source_kind == "latex"
         for producer in producers(suite)
     ]
 
@@ -110,7 +109,11 @@ def look_up(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
             family=name, condition=condition, producer=producer, reason=reason, detail=step.detail if step else None
         )
         (excluded if final else unmade).append(entry)
-    references = {ref.key: ref for ref in version_refs(store, there)}
+    repeated = {v.version.key for v in found if v.condition == "null_repeat"}
+    references = {
+        ref.key: ref.model_copy(update={"first_repeat": suite.judge.repeats}) if ref.key in repeated else ref
+        for ref in version_refs(store, there)
+    }
     return Grid(tuple(families), tuple(found), tuple(excluded), tuple(unmade), references)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from prefect import flow
+from prefect import allow_failure, flow
+from prefect.futures import PrefectFuture
 from prefect.states import Completed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -14,7 +15,8 @@ from flows.progress import BOARD, Spent
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
 from storage.vocabulary import Outcome
-from tasks.judge.protocols import Configuration
+from tasks.judge.cells import manner_key
+from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.judge.shards import ShardOrder
 from tasks.judge.tasks import judge_shard_task
 from tasks.models.engine import Engine
@@ -58,6 +60,13 @@ def _order(
     )
 
 
+def question(order: ShardOrder) -> str:
+    """What a shard asks, whatever its configuration is called: equal for shards whose cells may be the same."""
+    configuration = order.configuration
+    identity = PROTOCOLS[configuration.protocol].identity(configuration.scoring)
+    return manner_key(identity, configuration.manner(order.endpoint)) + order.versions[0].family_key
+
+
 def _spent(engine: Engine) -> Spent:
     counters = engine.counters
     usd = None if counters.unpriced else counters.usd
@@ -89,7 +98,14 @@ def judge(
     engine = sitting.engine()
     BOARD.watch_spending(lambda: _spent(engine))
     BOARD.start("judge", sum(cells for _, cells in orders))
-    futures = [(judge_shard_task.submit(sitting.store.url, order), cells) for order, cells in orders]
+    futures: list[tuple[PrefectFuture[Any], int]] = []
+    by_question: dict[str, list[Any]] = {}
+    for order, cells in orders:
+        # Two configurations that ask the same question take turns: the second finds the first one's answers.
+        earlier = by_question.setdefault(question(order), [])
+        future = judge_shard_task.submit(sitting.store.url, order, wait_for=earlier.copy(), return_state=False)
+        earlier.append(allow_failure(future))
+        futures.append((future, cells))
     states: list[State[Any]] = []
     for future, cells in futures:
         future.wait()

@@ -9,12 +9,12 @@ from prefect import flow
 from prefect.states import Completed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.families import paper_of
 from flows.grid import rewrite_shards
 from flows.progress import BOARD
 from flows.sitting import sit
 from storage.records import Step
-from tasks.rewrite.shards import missing_versions
+from tasks.rewrite.original import paper_of
+from tasks.rewrite.shards import missing_of
 from tasks.rewrite.tasks import rewrite_task
 
 STAGE = "rewrite"
@@ -49,15 +49,20 @@ def rewrite(
     sitting = sit(suite, set_fields, store_url, run_id)
     sitting.engine()
     shards = rewrite_shards(sitting.suite, sitting.families(), frozenset(retry or ()))
-    open_ = [len(missing_versions(sitting.store, shard)) for shard in shards]
-    wanted = sum(len(shard.keys()) for shard in shards)
+    lacking = missing_of(sitting.store, shards)
+    wanted, there = sum(len(shard.keys()) for shard in shards), sum(len(names) for names in lacking)
     BOARD.start(STAGE, wanted)
-    BOARD.advance(STAGE, wanted - sum(open_), cached=wanted - sum(open_))
+    BOARD.advance(STAGE, wanted - there, cached=wanted - there)
     futures = [
         rewrite_task.submit(
-            sitting.store, shard, partial(paper_of, sitting.store, shard.family), run_id=sitting.run_id, tell=_tell
+            sitting.store,
+            shard,
+            partial(paper_of, sitting.store, shard.family),
+            run_id=sitting.run_id,
+            tell=_tell,
+            missing=missing,
         )
-        for shard in shards
+        for shard, missing in zip(shards, lacking, strict=True)
     ]
     for future in futures:
         future.wait()

@@ -49,6 +49,8 @@ class VersionRef(Record):
     pdf_hash: str | None = None
     chars: int = 0
     """Length of its text."""
+    first_repeat: int = 0
+    """Where its repeats begin: a repeat of the original is the original asked again, not its answer shown again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def cells_of(
         # A PDF cannot be cut: such a family is refused whatever the rule says.
         rule = None if limit is None else "refuse" if kind == "pdf" else manner.too_long
         given = Given(kind, content, limit)
-        for repeat in range(repeats):
+        for repeat in range(version.first_repeat, version.first_repeat + repeats):
             cells.append(Cell(
                 key=judgement_key(shared, given, repeat, rule), version=version, given=given, repeat=repeat,
                 refused="family_over_context" if rule == "refuse" else None, is_trimmed=rule == "trim",

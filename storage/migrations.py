@@ -49,7 +49,23 @@ def _first(_connection: Connection) -> None:
     raise StoreError("a file without tables is made from the records, not migrated")
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first tables", _first),)
+_WORKS = """
+CREATE TABLE works ("at" TIMESTAMPTZ NOT NULL, key VARCHAR NOT NULL, place BIGINT NOT NULL,
+    title VARCHAR NOT NULL, abstract VARCHAR NOT NULL, year BIGINT, authors VARCHAR[] NOT NULL, doi VARCHAR NOT NULL,
+    venue VARCHAR NOT NULL, provider VARCHAR NOT NULL, provider_id VARCHAR NOT NULL, query VARCHAR NOT NULL,
+    provider_rank BIGINT NOT NULL, score DOUBLE NOT NULL CHECK (NOT isnan(score)),
+    fetched_at TIMESTAMPTZ NOT NULL, flags VARCHAR[] NOT NULL);
+"""
+
+
+def _works(connection: Connection) -> None:
+    connection.execute(_WORKS)
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "first tables", _first),
+    Migration(2, "works of the literature", _works),
+)
 
 
 def our_version() -> str:

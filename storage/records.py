@@ -217,4 +217,33 @@ class Run(TableRecord):
     """Versions of Python, packages, TeX and ourselves; seeds; counts; spend."""
 
 
-TABLES: tuple[type[TableRecord], ...] = (Text, BlobEntry, Step, Family, HumanScore, Version, Call, Judgement, Run)
+class Work(TableRecord):
+    """One work of the literature that is shown with an idea, and where it came from: a row of a frozen snapshot."""
+
+    table: ClassVar[str] = "works"
+    key: str
+    """Of the snapshot: the ``retrieve`` step that found it."""
+    place: int
+    """1, 2 ... in the order in which judges see it."""
+    title: str
+    abstract: str
+    """Empty where the provider has none."""
+    year: int | None = None
+    authors: list[str] = Field(default_factory=list)
+    doi: str = ""
+    venue: str = ""
+    provider: str
+    """``openalex``, ``crossref``, ``pool`` or ``corpus``."""
+    provider_id: str = ""
+    query: str
+    """The query that found it."""
+    provider_rank: int
+    """1, 2 ... in that query's answer."""
+    score: float
+    """BM25 of title and abstract against the idea."""
+    fetched_at: datetime
+    flags: list[str] = Field(default_factory=list)
+    """``no_abstract``, ``merged`` (several records of one work) ..."""
+
+
+TABLES: tuple[type[TableRecord], ...] = (Text, BlobEntry, Step, Family, HumanScore, Version, Call, Judgement, Run, Work)

@@ -14,6 +14,8 @@ from storage.migrations import MIGRATIONS, Migration, migrate
 from storage.store import open_store
 from storage.views import views
 
+NEXT = len(MIGRATIONS) + 1
+
 
 @pytest.fixture
 def database(tmp_path):
@@ -41,8 +43,8 @@ def test_a_blank_file_gets_tables_views_and_its_history(database):
 def test_an_old_file_gets_the_steps_it_lacks_once_and_in_order(database):
     migrate(database, "file")
     after = [*MIGRATIONS,
-             Migration(2, "calls know", lambda file: file.execute("ALTER TABLE calls ADD COLUMN region VARCHAR")),
-             Migration(3, "and have a default", lambda file: file.execute("UPDATE calls SET region = 'eu'"))]
+             Migration(NEXT, "calls know", lambda file: file.execute("ALTER TABLE calls ADD COLUMN region VARCHAR")),
+             Migration(NEXT + 1, "and have a default", lambda file: file.execute("UPDATE calls SET region = 'eu'"))]
     migrate(database, "file", after)
     migrate(database, "file", after)
     assert database.execute("SELECT version, name FROM migrations ORDER BY version").fetchall() == [
@@ -59,9 +61,9 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(database):
         file.execute("SELECT nonsense")
 
     with pytest.raises(duckdb.Error):
-        migrate(database, "file", [*MIGRATIONS, Migration(2, "half", half)])
+        migrate(database, "file", [*MIGRATIONS, Migration(NEXT, "half", half)])
     assert tables(database) == before
-    assert database.execute("SELECT max(version) FROM migrations").fetchall() == [(1,)]
+    assert database.execute("SELECT max(version) FROM migrations").fetchall() == [(NEXT - 1,)]
 
 
 def test_the_oldest_file_comes_to_todays_tables(root, tmp_path, database):
@@ -80,7 +82,7 @@ def test_a_newer_evenhand_is_named_and_nothing_is_touched(store, place, call):
     with duckdb.connect(str(place)) as connection:
         connection.execute("INSERT INTO migrations VALUES (99, 'from the future', now(), '9.9.9', '2.0.1')")
     before = hashlib.sha256(place.read_bytes()).hexdigest()
-    with pytest.raises(StoreTooNew, match=r"version 99.*9\.9\.9.*knows version 1"):
+    with pytest.raises(StoreTooNew, match=rf"version 99.*9\.9\.9.*knows version {NEXT - 1}"):
         open_store(place)
     assert hashlib.sha256(place.read_bytes()).hexdigest() == before
 

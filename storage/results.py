@@ -29,7 +29,8 @@ class Estimate(Record):
     flags: list[str] = Field(default_factory=list)
     """``degenerate`` (all draws equal), ``few`` (n under 5) ..."""
     method: str | None = None
-    """Of the interval: ``bootstrap_t``, ``bca``, ``percentile``, ``jackknife_t``, ``f``, ``t``, ``wilson``."""
+    """Of the interval: ``bootstrap_t``, ``bca``, ``bca_t``, ``percentile``, ``jackknife_t``, ``f``, ``t``,
+    ``wilson``."""
     standard_error: float | None = None
     """SD over the bootstrap draws, where there are any."""
     interval_reason: str | None = None

@@ -24,8 +24,9 @@ LEVEL = 0.95
 DEFAULT_METHODS: dict[str, str] = {
     "mad": "bootstrap_t", "drift_sd": "bootstrap_t", "spr": "bootstrap_t", "human_mae": "bootstrap_t",
     "human_mae_isotonic": "bootstrap_t", "excess_mad": "bootstrap_t", "icc_a1": "f", "icc_a1_cluster": "jackknife_t",
-    "discriminability": "bca", "human_spearman": "bca",
+    "discriminability": "bca_t", "human_spearman": "bca_t",
 }
+_NORMAL = float(stats.norm.ppf((1 + LEVEL) / 2))
 UNUSABLE_SHARE = 0.01
 """With more undefined draws than this share, bootstrap-t gives way to BCa, and the estimate is flagged."""
 ONE_FAMILY = "one family: nothing to resample"
@@ -64,7 +65,8 @@ def interval(kernel: Kernel, weights: Floats, method: str, drawn: Floats | None 
     Args:
         kernel: The metric, defined on the families as they are.
         weights: Draws x families (counts).
-        method: ``percentile``, ``bca``, ``bootstrap_t`` or ``jackknife_t``.
+        method: ``percentile``, ``bca``, ``bca_t`` (BCa with its normal quantile widened as a t interval of so many
+            families would be), ``bootstrap_t`` or ``jackknife_t``.
         drawn: The kernel's values on ``weights``, when they are there already.
     """
     families = int(kernel.used.sum())
@@ -81,9 +83,9 @@ def interval(kernel: Kernel, weights: Floats, method: str, drawn: Floats | None 
         return Interval(point, point, method, DEGENERATE, (*flags, "degenerate"), 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         limits = _limits(kernel, weights, method, point, drawn)
-        if limits is None and method != "bca":
+        if limits is None and not method.startswith("bca"):
             method, flags = "bca", (*flags, "bca_instead")
-            limits = _bca(point, usable, kernel)
+            limits = _bca(point, usable, kernel, _NORMAL)
         if limits is None:
             method, limits = "percentile", _quantiles(usable, LEVEL)
     return Interval(limits[0], limits[1], method, None, flags, float(usable.std(ddof=1)))
@@ -94,7 +96,10 @@ def _limits(kernel: Kernel, weights: Floats, method: str, point: float, drawn: F
     if method == "percentile":
         return _quantiles(usable, LEVEL)
     if method == "bca":
-        return _bca(point, usable, kernel)
+        return _bca(point, usable, kernel, _NORMAL)
+    if method == "bca_t":
+        n = int(kernel.used.sum())
+        return _bca(point, usable, kernel, math.sqrt(n / (n - 1)) * float(stats.t.ppf((1 + LEVEL) / 2, n - 1)))
     if method == "bootstrap_t":
         return _bootstrap_t(kernel, weights, point, drawn)
     if method == "jackknife_t":
@@ -111,8 +116,12 @@ def _finite(low: float, high: float) -> tuple[float, float] | None:
     return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _bca(point: float, usable: Floats, kernel: Kernel) -> tuple[float, float] | None:
-    """Bias-corrected and accelerated percentile limits (Efron 1987); draws equal to the estimate count one half."""
+def _bca(point: float, usable: Floats, kernel: Kernel, z: float) -> tuple[float, float] | None:
+    """Bias-corrected and accelerated percentile limits (Efron 1987); draws equal to the estimate count one half.
+
+    ``z`` is the quantile: the normal one, or a wider one that makes up for the bootstrap's narrowness in small samples
+    (Hesterberg 2015, the expanded percentile).
+    """
     below = (np.sum(usable < point - 1e-12) + np.sum(usable <= point + 1e-12)) / 2 / usable.size
     left_out = kernel.value(leave_one_out(kernel.used))
     left_out = left_out[~np.isnan(left_out)]
@@ -122,7 +131,6 @@ def _bca(point: float, usable: Floats, kernel: Kernel) -> tuple[float, float] | 
     deviation = left_out.mean() - left_out
     spread = float(np.sum(deviation**2))
     acceleration = float(np.sum(deviation**3)) / (6 * spread**1.5) if spread > 0 else 0.0
-    z = stats.norm.ppf((1 + LEVEL) / 2)
     shares = [stats.norm.cdf(bias + (bias + s) / (1 - acceleration * (bias + s))) for s in (-z, z)]
     low, high = np.quantile(usable, shares)
     return _finite(low, high)

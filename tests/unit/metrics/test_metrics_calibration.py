@@ -22,9 +22,9 @@ SHIFTS = (0.0, 0.3, -0.2, 0.8, 0.1)
 def test_closed_forms_are_what_a_large_simulation_gives() -> None:
     for shifts in (SHIFTS, (0.0,) * 5):
         planted = Planted(shifts=shifts, noise_sd=0.9)
-        simulated, exact = planted.simulated(families=60_000, seed=3), gaussian_values(planted)
+        simulated, exact = planted.simulated(families=10_000, seed=3), gaussian_values(planted)
         for name, value in exact.items():
-            assert simulated[name] == pytest.approx(value, abs=0.006), name
+            assert simulated[name] == pytest.approx(value, abs=0.012), name
     with pytest.raises(ValueError, match="closed forms"):
         gaussian_values(Planted(scale=(1.0, 2.0)))
 

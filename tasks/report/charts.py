@@ -10,12 +10,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from storage.results import Results
+from storage.results import Estimate, Results
+from tasks.report.effects import effect_conditions
 from tasks.report.links import judge_link
 from tasks.report.numbers import finite, with_interval
+from tasks.report.ranges import shown_range
 from tasks.report.theme import color
 from tasks.report.verdicts import estimate
-from tasks.report.words import condition_title, is_null, metric
+from tasks.report.words import condition_title, metric
 
 PRODUCER_COLOR = ("blue", "orange", "purple", "green")
 CALIBRATED = ("discriminability", "icc_a1", "spr", "mad")
@@ -42,9 +44,7 @@ def drift_by_condition(results: Results, width: int) -> Any | None:
     ]
     if not rows:
         return None
-    order = [
-        condition_title(name) for name in sorted(dict.fromkeys(each.condition for each in results.effects), key=is_null)
-    ]
+    order = [condition_title(name) for name in effect_conditions(results)]
     middles = []
     for name in order:
         for producer in producers:
@@ -121,9 +121,9 @@ def planted_against_recovered(results: Results, side: int, columns: int) -> Any 
 
 
 def _panel(rows: list[dict[str, Any]], title: str, side: int) -> Any:
-    every = [part for row in rows for part in (row["x"], row["y"], row["yl"], row["yh"]) if part is not None]
-    low, high = min(every), max(every)
-    room = (high - low or 1.0) * 0.06
+    found = [Estimate(value=row["y"], low=row["yl"], high=row["yh"]) for row in rows]
+    low, high = shown_range(found, [row["x"] for row in rows])
+    room = (high - low) * 0.06
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("x:Q", title="planted", scale=scale, axis=alt.Axis(grid=False, tickCount=4))
     y = alt.Y("y:Q", title="recovered", scale=scale, axis=alt.Axis(grid=True, tickCount=4))
@@ -134,7 +134,7 @@ def _panel(rows: list[dict[str, Any]], title: str, side: int) -> Any:
     )
     bars = (
         alt.Chart(_rows([{**row, "y": row["yl"]} for row in rows if row["yl"] is not None]))
-        .mark_rule(color=color("blue"), opacity=0.4, aria=False)
+        .mark_rule(color=color("blue"), opacity=0.4, aria=False, clip=True)
         .encode(x=x, y=y, y2="yh:Q")
     )
     dots = (

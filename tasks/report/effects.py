@@ -98,12 +98,22 @@ def heat_table(results: Results, where: Standing) -> HeatTable | None:
     return HeatTable(groups, columns, rows, legend(MEAN_STEPS))
 
 
+def effect_conditions(results: Results) -> list[str]:
+    """The conditions that have effects, in the suite's order, the null arm last."""
+    seen = {each.condition for each in results.effects}
+    known = [name for name in results.conditions if name in seen]
+    return sorted(dict.fromkeys([*known, *sorted(seen)]), key=is_null)
+
+
 def _columns(results: Results) -> list[Column]:
     seen = {(each.condition, each.producer) for each in results.effects}
-    conditions = list(dict.fromkeys([*results.conditions, *(each.condition for each in results.effects)]))
     producers = list(dict.fromkeys([*results.producers, *(each.producer for each in results.effects)]))
-    conditions.sort(key=is_null)
-    return [Column(one, condition_title(one), two) for one in conditions for two in producers if (one, two) in seen]
+    return [
+        Column(one, condition_title(one), two)
+        for one in effect_conditions(results)
+        for two in producers
+        if (one, two) in seen
+    ]
 
 
 def _cell(effect: Effect | None) -> HeatCell:

@@ -31,12 +31,21 @@ class Card(NamedTuple):
 def lead_sentence(results: Results, where: Standing) -> str:
     """The answer in one sentence."""
     total = len(results.configurations)
-    able = sum(verdict in ("lead", "separates") for verdict in where.verdicts.values())
+    able = sum(verdict in ("best", "level", "separates") for verdict in where.verdicts.values())
     flat = sum(verdict == "flat" for verdict in where.verdicts.values())
     judges = "judge" if total == 1 else "judges"
     first = f"Of {total} {judges}, {able} can be shown to tell papers apart whatever their wording"
     second = f"{flat} only {'looks' if flat == 1 else 'look'} stable" if flat else "none only looks stable"
     return f"{first}; {second}."
+
+
+def phantom_note(results: Results) -> str:
+    """What must be said where judges are simulated; empty where none is."""
+    phantoms = sum(each.kind == "phantom" for each in results.configurations)
+    if not phantoms:
+        return ""
+    who = "All judges here" if phantoms == len(results.configurations) else f"{phantoms} of these judges"
+    return f"{who} are phantoms: instruments with planted behaviour that test the pipeline, not any language model."
 
 
 def cards(results: Results, where: Standing) -> list[Card]:
@@ -135,7 +144,13 @@ def _base(results: Results) -> Card:
     text += "." if answered == wanted else f"; {count(wanted - answered)} are missing and left out, never guessed."
     if results.exclusions:
         text += f" {count(len(results.exclusions))} versions were excluded."
-    share = f"{100 * answered / wanted:.1f}\u00a0%" if wanted else "Nothing"
+    share = (
+        "100\u00a0%"
+        if wanted and answered == wanted
+        else f"{100 * answered / wanted:.1f}\u00a0%"
+        if wanted
+        else "Nothing"
+    )
     if answered < wanted and share == "100.0\u00a0%":
         share = "> 99.9\u00a0%"
     return Card(

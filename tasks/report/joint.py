@@ -15,12 +15,13 @@ from storage.results import Estimate
 from tasks.report.labels import Spot, place
 from tasks.report.links import judge_link
 from tasks.report.numbers import finite, with_interval
+from tasks.report.ranges import shown_range
 from tasks.report.theme import color
 from tasks.report.verdicts import CHANCE, HEADLINE, Standing, estimate
 from tasks.report.words import VERDICTS, metric
 
-VERDICT_COLOR = {"lead": "green", "separates": "blue", "chance": "grey", "flat": "orange"}
-VERDICT_SHAPE = {"lead": "diamond", "separates": "circle", "chance": "circle", "flat": "cross"}
+VERDICT_COLOR = {"best": "green", "level": "green", "separates": "blue", "chance": "grey", "flat": "orange"}
+VERDICT_SHAPE = {"best": "diamond", "level": "triangle-up", "separates": "circle", "chance": "square", "flat": "cross"}
 
 
 class Size(NamedTuple):
@@ -42,15 +43,8 @@ def _rows(values: list[dict[str, Any]]) -> Any:
 
 
 def _range(estimates: list[Estimate], keep: tuple[float, ...] = ()) -> tuple[float, float]:
-    """A range around all values and intervals, and the numbers to keep in sight."""
-    found = [
-        part
-        for each in estimates
-        for part in (finite(each.value), finite(each.low), finite(each.high))
-        if part is not None
-    ]
-    low, high = min([*found, *keep], default=0.0), max([*found, *keep], default=1.0)
-    room = (high - low or 1.0) * 0.05
+    low, high = shown_range(estimates, keep)
+    room = (high - low) * 0.05
     return (low - room, high + room)
 
 
@@ -93,7 +87,7 @@ def joint(where: Standing, against: str, size: Size) -> Any | None:
                 f" · {metric(against).label} {with_interval(across)}",
             }
         )
-    shown = [each for each in able if size.width >= 500 or where.verdicts[each.name] in ("lead", "flat")]
+    shown = [each for each in able if size.width >= 500 or where.verdicts[each.name] in ("best", "flat")]
     layers = [
         *_shading(where, frame, against),
         *_whiskers(rows, frame),

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from storage.results import ConfigurationResult, Estimate
 from tasks.report.links import judge_link
 from tasks.report.numbers import finite, interval, no_interval, number, reason, with_interval
+from tasks.report.ranges import shown_range
 from tasks.report.verdicts import Standing, estimate
-from tasks.report.words import METRICS, VERDICTS, Metric
+from tasks.report.words import METRICS, VERDICTS, Metric, flag
 
 MOST_BARS = 14
 
@@ -102,7 +103,7 @@ def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> R
         verdict,
         chip,
         meaning,
-        list(each.false_robustness),
+        [flag(word) for word in each.false_robustness],
         each.model,
         each.protocol,
         each.endpoint,
@@ -114,16 +115,7 @@ def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> R
 
 
 def _scale(metric: Metric, estimates: Iterable[Estimate]) -> Scale:
-    found = [
-        part
-        for each in estimates
-        for part in (finite(each.value), finite(each.low), finite(each.high))
-        if part is not None
-    ]
-    if metric.reference is not None:
-        found.append(metric.reference)
-    low, high = min(found, default=0.0), max(found, default=1.0)
-    return Scale(low, high if high > low else low + 1.0)
+    return Scale(*shown_range(estimates, [] if metric.reference is None else [metric.reference]))
 
 
 def cell(metric: Metric, found: Estimate, scale: Scale) -> Cell:
@@ -137,7 +129,7 @@ def cell(metric: Metric, found: Estimate, scale: Scale) -> Cell:
         bar = Bar(scale.percent(value), left, right, reference)
     parts = [f"{metric.label} {with_interval(found, metric.digits)}", f"n = {found.n:,}"]
     parts += [f"interval: {found.method}"] if found.method else []
-    parts += [f"note: {', '.join(found.flags)}"] if found.flags else []
+    parts += [f"note: {'; '.join(flag(each) for each in found.flags)}"] if found.flags else []
     parts += [found.interval_reason] if found.interval_reason else []
     return Cell(
         metric.key,
@@ -175,7 +167,7 @@ def _histogram(each: ConfigurationResult, verdict: str, axis: list[float]) -> Hi
         counts[nearest] += cells
     top = max(counts.values(), default=0) or 1
     bars = [HistogramBar(f"{score:g}", cells, round(100 * cells / top, 1)) for score, cells in counts.items()]
-    parts = [] if each.top_share is None else [f"{100 * each.top_share:.0f}\u00a0% share one score"]
+    parts = [] if each.top_share is None else [f"mode {100 * each.top_share:.0f}\u00a0%"]
     parts += [] if each.entropy_bits is None else [f"{each.entropy_bits:.2f} bits"]
     said = ", ".join(f"{bar.label}: {bar.cells}" for bar in bars if bar.cells)
     return Histogram(

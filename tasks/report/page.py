@@ -74,6 +74,7 @@ def render(results: Results) -> str:
             results=results,
             where=where,
             lead=headline.lead_sentence(results, where),
+            phantom_note=headline.phantom_note(results),
             cards=headline.cards(results, where),
             rows=leaderboard.rows(where),
             histograms=leaderboard.histograms(where),

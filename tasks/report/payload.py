@@ -10,10 +10,10 @@ from typing import Any
 
 from storage.results import Estimate, Results
 from storage.vocabulary import ORIGINAL
-from tasks.report.effects import CELL_STEPS
+from tasks.report.effects import CELL_STEPS, effect_conditions
 from tasks.report.numbers import finite, no_interval, reason
 from tasks.report.verdicts import Standing
-from tasks.report.words import METRICS, VERDICTS, condition_title, is_null, metric, plain, version_label
+from tasks.report.words import METRICS, VERDICTS, condition_title, flag, is_null, metric, plain, version_label
 
 
 def payload(results: Results, where: Standing) -> dict[str, Any]:
@@ -94,9 +94,11 @@ def _judge(each: Any, verdict: str, metrics: list[Any], columns: list[str], resu
         "verdict": verdict,
         "chip": chip,
         "meaning": meaning,
-        "why": each.false_robustness,
+        "why": [flag(word) + "." for word in each.false_robustness],
         "facts": [["Model", each.model], ["Protocol", each.protocol], ["Endpoint", each.endpoint], ["Kind", each.kind]],
-        "metrics": [[*_estimate(one), one.method, one.flags, no_interval(one)] for one in found],
+        "metrics": [
+            [*_estimate(one), one.method, [flag(word) for word in one.flags], no_interval(one)] for one in found
+        ],
         "planted": None if each.planted is None else [_round(each.planted.get(one.key)) for one in metrics],
         "histogram": [
             [score, cells] for score, cells in sorted(each.histogram.items(), key=lambda pair: float(pair[0]))
@@ -113,7 +115,8 @@ def _judge(each: Any, verdict: str, metrics: list[Any], columns: list[str], resu
 def _effects(results: Results, place: dict[str, int]) -> dict[str, list[Any]]:
     """By the judge's place: ``[condition title, producer, value, low, high, n, reason]``."""
     out: dict[str, list[Any]] = {}
-    for each in sorted(results.effects, key=lambda effect: is_null(effect.condition)):
+    order = effect_conditions(results)
+    for each in sorted(results.effects, key=lambda effect: order.index(effect.condition)):
         if each.configuration in place:
             out.setdefault(str(place[each.configuration]), []).append(
                 [condition_title(each.condition), each.producer, *_estimate(each.shift)]

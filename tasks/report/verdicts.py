@@ -1,4 +1,4 @@
-"""What the numbers of a judge amount to: one of five verdicts, and the order of the leaderboard.
+"""What the numbers of a judge amount to: one of six verdicts, and the order of the leaderboard.
 
 A verdict rests on discriminability, because a judge that gives everything one score is perfectly stable and worthless.
 Nothing is computed here that ``aggregate`` should have computed: intervals, flags and corrected comparisons come with
@@ -44,7 +44,7 @@ def standing(results: Results) -> Standing:
         return Standing(_ordered(results, basic), basic, None, [], False)
     corrected = _corrected(results, best.name)
     peers = [each.name for each in able if each.name != best.name and _peer(each, best, corrected)]
-    verdicts = basic | {name: "lead" for name in (best.name, *peers)}
+    verdicts = basic | {name: "level" for name in peers} | {best.name: "best"}
     return Standing(_ordered(results, verdicts), verdicts, best, peers, bool(corrected))
 
 
@@ -81,7 +81,7 @@ def _peer(other: ConfigurationResult, best: ConfigurationResult, corrected: dict
 
 def _ordered(results: Results, verdicts: dict[str, str]) -> list[ConfigurationResult]:
     """Best first; judges that only look stable, or cannot be measured, come last whatever their numbers."""
-    rank = {"lead": 0, "separates": 0, "chance": 1, "flat": 2, "unmeasured": 3}
+    rank = {"best": 0, "level": 0, "separates": 0, "chance": 1, "flat": 2, "unmeasured": 3}
     return sorted(
         results.configurations,
         key=lambda each: (rank[verdicts[each.name]], *(-part for part in _strength(each)), each.name),

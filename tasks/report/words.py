@@ -79,16 +79,40 @@ EXTRA: dict[str, Metric] = {
     "excess_mad": Metric(
         "excess_mad", "Excess MAD", "Excess MAD", "MAD beyond that of mere repeats of the original.", "low", 2, 0.0
     ),
+    "icc_a1_cluster": Metric(
+        "icc_a1_cluster",
+        "ICC(A,1), by families",
+        "ICC by families",
+        "The same ICC, with an interval from family draws.",
+        "high",
+    ),
+    "variance_family": Metric(
+        "variance_family", "Variance: paper", "Var. paper", "Of the score, between papers.", "high"
+    ),
+    "variance_condition": Metric(
+        "variance_condition", "Variance: condition", "Var. condition", "Of the score, between conditions.", "low"
+    ),
+    "variance_producer": Metric(
+        "variance_producer", "Variance: producer", "Var. producer", "Of the score, between producers.", "low"
+    ),
+    "variance_family_x_condition": Metric(
+        "variance_family_x_condition",
+        "Variance: paper × condition",
+        "Var. paper × cond.",
+        "Of the score: conditions that act differently on different papers.",
+        "low",
+    ),
+    "variance_residual": Metric(
+        "variance_residual", "Variance: rest", "Var. rest", "Of the score, unexplained.", "low"
+    ),
 }
 BY_KEY: dict[str, Metric] = {metric.key: metric for metric in METRICS} | EXTRA
 
 VERDICTS: dict[str, tuple[str, str]] = {
-    "lead": ("Leads", "Tells papers apart, and no other judge here is measurably better at it."),
+    "best": ("Best here", "Tells papers apart, with the highest discriminability here."),
+    "level": ("Level with best", "Tells papers apart; with these papers it cannot be told from the best judge."),
     "separates": ("Tells papers apart", "Its discriminability is above chance, but below the best judge’s."),
-    "chance": (
-        "Not above chance",
-        "The interval of its discriminability includes 0.5: it may not tell papers apart at all.",
-    ),
+    "chance": ("Not above chance", "The interval of its discriminability includes 0.5: it may not tell papers apart."),
     "flat": ("Only looks stable", "Its small drift comes from giving nearly everything the same score."),
     "unmeasured": ("Not measurable", "Its discriminability has no value here."),
 }
@@ -99,6 +123,15 @@ _TITLES: dict[str, str] = {condition.name: condition.title for condition in COND
     "null_repeat": "Same text again",
     "null_recompile": "Recompiled only",
     "null_paraphrase": "Plain paraphrase",
+}
+_FLAGS: dict[str, str] = {
+    "one_value": "One score takes over 90\u00a0% of its cells",
+    "stable_at_chance": "Its MAD is in the lowest quarter, and its discriminability is not above chance",
+    "few": "Under five of what it averages over",
+    "degenerate": "Every draw gives the same value",
+    "repeated_settings": "Wordings that got the very same scores make the interval an approximation",
+    "bca_instead": "The bootstrap t interval failed, BCa stands in",
+    "undefined_draws": "Some draws had no value",
 }
 STATES: dict[str, str] = {
     "complete": "Complete",
@@ -118,6 +151,11 @@ def plain(word: str) -> str:
     """A typed word (``does_not_build``) as a person reads it."""
     spaced = word.replace("_", " ").strip()
     return spaced[:1].upper() + spaced[1:]
+
+
+def flag(word: str) -> str:
+    """A flag of a number or judge as a person reads it."""
+    return _FLAGS.get(word) or plain(word)
 
 
 def condition_title(name: str) -> str:

@@ -146,7 +146,8 @@ def test_a_point_of_the_plot_leads_to_its_judge(visit: Any, pages: dict[str, str
     point = page.locator("[data-plot=stability] .wide a").first
     target = point.get_attribute("href")
     point.scroll_into_view_if_needed()
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # scrolling hides tips
+    # Scrolling hides tips: let its event pass first.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     point.locator("path").hover()
     page.wait_for_function("document.getElementById('tip').textContent.includes('Discriminability')")
     point.focus()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from storage.results import CellCounts, Comparison, ConfigurationResult, Estimate, Results
-from tasks.report.headline import cards, lead_sentence
+from tasks.report.headline import cards, lead_sentence, phantom_note
+from tasks.report.ranges import shown_range
 from tasks.report.verdicts import standing
 from tests.fixtures.report_results import make_results
 
@@ -34,7 +35,7 @@ def _discr(value: float | None, low: float | None = None, high: float | None = N
 def test_a_flat_judge_never_leads_however_good_its_numbers() -> None:
     where = standing(_results(_judge("flat", _discr(0.9, 0.8, 0.95), flat=True), _judge("good", _discr(0.7, 0.6, 0.8))))
     assert where.best is not None and where.best.name == "good"
-    assert where.verdicts == {"flat": "flat", "good": "lead"}
+    assert where.verdicts == {"flat": "flat", "good": "best"}
     assert [each.name for each in where.order] == ["good", "flat"]
 
 
@@ -52,7 +53,7 @@ def test_rivals_come_from_corrected_comparisons() -> None:
     ]
     where = standing(_results(*judges, comparisons=pairs))
     assert where.peers == ["b"] and where.tested
-    assert where.verdicts == {"a": "lead", "b": "lead", "c": "separates"}
+    assert where.verdicts == {"a": "best", "b": "level", "c": "separates"}
 
 
 def test_without_comparisons_overlapping_intervals_make_rivals() -> None:
@@ -83,3 +84,15 @@ def test_no_judges_at_all() -> None:
 def test_few_papers_are_called_a_demonstration() -> None:
     results = make_results()
     assert "demonstration" in cards(results, standing(results))[1].text
+
+
+def test_phantoms_are_named_as_what_they_are() -> None:
+    assert phantom_note(make_results()).startswith("30 of these judges are phantoms")
+    assert phantom_note(make_results(kind="openai")) == ""
+
+
+def test_one_wild_interval_does_not_set_the_scale() -> None:
+    low, high = shown_range([Estimate(value=0.2, low=0.1, high=9.0), Estimate(value=1.0, low=0.8, high=1.2)], [0.0])
+    assert (low, high) == (0.0, 1.75)
+    assert shown_range([Estimate(value=None)]) == (0.0, 1.0)
+    assert shown_range([Estimate(value=0.0, low=0.0, high=0.0)]) == (0.0, 1.0)

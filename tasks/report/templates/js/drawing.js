@@ -114,6 +114,7 @@ function producerKey(producers) {
 
 function drawPapers(judge) {
   const seen = DATA.versions.map((_, column) => judge.scores.some((row) => row && row[column] !== null));
+  const digits = judge.scores.flat().every((score) => score === null || Number.isInteger(score)) ? 0 : 1;
   const columns = DATA.versions.map((version, index) => [version, index]).filter(([, index]) => seen[index]);
   const head = make("tr", {}, make("th", { scope: "col", class: "sticky" }, "Paper"), make("th", { scope: "col", class: "turn" }, make("span", {}, "Human")));
   for (const [[title, producer]] of columns) head.append(make("th", { scope: "col", class: "turn" }, make("span", {}, producer ? `${title} · ${producer}` : title)));
@@ -122,16 +123,15 @@ function drawPapers(judge) {
     if (!row) return;
     const [family, title, human] = DATA.families[place];
     const line = make("tr", {}, make("th", { scope: "row", class: "sticky", "data-tip": title }, family), make("td", { class: "human" }, say(human, 1)));
-    for (const [[name, producer], index] of columns) line.append(paperCell(row, index, title, producer ? `${name} · ${producer}` : name));
+    for (const [[name, producer], index] of columns) line.append(paperCell(row, index, title, producer ? `${name} · ${producer}` : name, digits));
     body.append(line);
   });
   const table = make("table", { class: "heat papers" }, make("thead", {}, head), body);
   return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": `Scores of ${judge.name} by paper and wording` }, table);
 }
 
-function paperCell(row, index, title, wording) {
+function paperCell(row, index, title, wording, digits) {
   const score = row[index], first = row[0], shift = index && score !== null && first !== null ? score - first : null;
-  const digits = score === null || Number.isInteger(score) ? 0 : 1;
   const words = score === null ? "missing" : `score ${say(score, digits)}` + (shift === null ? "" : `, ${say(shift, digits, true)} against the original`);
   return make("td", { class: index ? shade(shift) : "first", "data-tip": `${title} · ${wording} · ${words}` }, score === null ? "\u00b7" : say(score, digits));
 }

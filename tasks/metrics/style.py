@@ -118,7 +118,7 @@ def adr(grid: StyleGrid, variants: Sequence[str] = STYLE_ONLY) -> Numbers:
         [np.concatenate([grid.scores(v) - grid.scores(PLAIN), (grid.total(v) - grid.total(PLAIN))[:, None]], axis=1)
          for v in variants], axis=1)
     seen = ~np.isnan(shifts)
-    ideas, flat = shifts.shape[0], shifts[0].size
+    ideas, flat = shifts.shape[0], shifts.shape[1] * shifts.shape[2]
     sums, counts = np.where(seen, shifts, 0.0).reshape(ideas, flat), seen.reshape(ideas, flat).astype(float)
 
     def value(weights: Floats) -> Floats:

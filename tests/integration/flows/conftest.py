@@ -65,7 +65,7 @@ def evenhand(prefect_url: str, tmp_path: Path) -> Callable[..., Ended]:
         ended = subprocess.run(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=folder,
-            env=environment | {"PREFECT_API_URL": prefect_url, "PYTHONPATH": os.getcwd()} | variables,
+            env=environment | {"PREFECT_API_URL": prefect_url, "PYTHONPATH": str(Path.cwd())} | variables,
             capture_output=True,
             text=True,
             timeout=300,

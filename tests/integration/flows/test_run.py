@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +22,9 @@ CELLS = 2 * 3 * 4
 
 
 @pytest.mark.slow
-def test_run_resumes_and_buys_nothing_twice(evenhand: Evenhand, suite_file: Path, mock: MockServer, tmp_path: Path) -> None:
+def test_run_resumes_and_buys_nothing_twice(
+    evenhand: Evenhand, suite_file: Path, mock: MockServer, tmp_path: Path
+) -> None:
     before = evenhand("plan", str(suite_file), "--json").document
     assert before["total"]["to_do"] == CELLS
     assert mock.stats()["requests"] == 0
@@ -64,9 +67,7 @@ def test_one_word_of_a_prompt_asks_everything_again(
     assert mock.stats()["requests"] == CELLS
     copy = tmp_path / "copy"
     for package in ("storage", "tasks", "flows", "deployments"):
-        subprocess.run(["cp", "-r", str(root / package), str(copy / package)], check=True) if copy.exists() else (
-            copy.mkdir(), subprocess.run(["cp", "-r", str(root / package), str(copy / package)], check=True)
-        )
+        shutil.copytree(root / package, copy / package)
     prompt = copy / "tasks" / "judge" / "prompts" / "strict.md"
     prompt.write_text(prompt.read_text().replace("evidence", "proof", 1))
     assert evenhand("run", str(suite_file), "--only", "judge", "--json", PYTHONPATH=str(copy)).code == 0
@@ -74,7 +75,9 @@ def test_one_word_of_a_prompt_asks_everything_again(
 
 
 @pytest.mark.slow
-def test_missing_cells_end_with_3_and_retry_asks_only_them(evenhand: Evenhand, suite_file: Path, mock: MockServer) -> None:
+def test_missing_cells_end_with_3_and_retry_asks_only_them(
+    evenhand: Evenhand, suite_file: Path, mock: MockServer
+) -> None:
     mock.faults(refusal=0.4, sticky=True)
     gaps = evenhand("run", str(suite_file), "--json")
     assert gaps.code == 3, gaps.err
@@ -89,13 +92,21 @@ def test_missing_cells_end_with_3_and_retry_asks_only_them(evenhand: Evenhand, s
 
 
 @pytest.mark.slow
-def test_status_answers_while_a_run_is_writing(evenhand: Evenhand, suite_file: Path, tmp_path: Path, prefect_url: str) -> None:
+def test_status_answers_while_a_run_is_writing(
+    evenhand: Evenhand, suite_file: Path, tmp_path: Path, prefect_url: str
+) -> None:
     slow = suite_file.with_name("slow.yaml")
-    slow.write_text(suite_file.read_text().replace("attempts: 12", "attempts: 12, rpm: 60").replace("name: small", "name: slow"))
+    slow.write_text(
+        suite_file.read_text().replace("attempts: 12", "attempts: 12, rpm: 60").replace("name: small", "name: slow")
+    )
     environment = os.environ | {"PREFECT_API_URL": prefect_url}
     folder = tmp_path / "a folder"
-    run = subprocess.Popen([sys.executable, "-m", "flows.cli", "run", str(slow)], cwd=folder, stderr=subprocess.PIPE,
-                           env=environment | {"PYTHONPATH": os.getcwd()})
+    run = subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "run", str(slow)],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        env=environment | {"PYTHONPATH": str(Path.cwd())},
+    )
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:

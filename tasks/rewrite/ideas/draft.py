@@ -1,7 +1,7 @@
 """A draft: an idea whose sentences know whether they are its own or were added by a style.
 
-Here belongs the cutting into sentences and the way back, so that changes can be composed: hollowing takes the idea's own
-sentences and leaves what persuasion added.
+Here belongs the cutting into sentences and the way back, so that changes can be composed: hollowing takes the idea's
+own sentences and leaves what persuasion added.
 """
 
 from __future__ import annotations

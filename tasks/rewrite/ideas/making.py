@@ -1,7 +1,7 @@
 """Making the variants of some ideas: words, audit, remakes, rows; what is there already is not made again.
 
-Here belongs the order of it. What a variant says is ``rules`` and ``model``, whether it is valid is ``audit``; Prefect's
-side is ``tasks``.
+Here belongs the order of it. What a variant says is ``rules`` and ``model``, whether it is valid is ``audit``;
+Prefect's side is ``tasks``.
 """
 
 from __future__ import annotations

@@ -119,7 +119,8 @@ def _hollow(draft: Draft, seed: int) -> Draft:
 
 
 _RIGOUR: Final = re.compile(
-    r"\b(?:compar\w+|control\w*|placebo|random\w*|blind\w*|register\w*|interval|baseline|held[- ]out|covariate|test that)\b",
+    r"\b(?:compar\w+|control\w*|placebo|random\w*|blind\w*|register\w*|interval|baseline|held[- ]out|covariate"
+    r"|test that)\b",
     re.IGNORECASE,
 )
 

@@ -1,7 +1,7 @@
 """The prompts of the variants and of their audit: one Markdown file each, whose content enters the keys.
 
-``vary.md`` says what every variant must keep, one file a single variant says what changes, ``audit.md`` is the auditor's.
-Here belongs reading them.
+``vary.md`` says what every variant must keep, one file a single variant says what changes, ``audit.md`` is the
+auditor's. Here belongs reading them.
 """
 
 from __future__ import annotations

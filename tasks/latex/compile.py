@@ -27,7 +27,7 @@ from tasks.latex.log import (
 )
 from tasks.latex.project import Project
 from tasks.latex.sandbox import Limits, Ran
-from tasks.latex.sets import Sets, read_sets, set_differences, settled_form, uses_pages
+from tasks.latex.sets import GRAPHICS, Sets, read_sets, set_differences, settled_form, uses_pages
 from tasks.latex.workspace import Workspace, workspace
 
 __all__ = ["Build", "Limits", "build", "differences", "tex_available"]
@@ -37,6 +37,7 @@ _SEATS = threading.BoundedSemaphore(max(os.cpu_count() or 1, 1))
 """Builds of this process at one time: more than one a core only makes each of them slower."""
 LOG_TAIL = 6_000
 _SAFE_FLAGS = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "-file-line-error", "-recorder")
+_PDF_ENGINES = ("pdflatex", "xelatex", "lualatex")
 _MODES = {"pdflatex": "-pdf", "xelatex": "-pdfxe", "lualatex": "-pdflua", "latex": "-pdfps"}
 
 
@@ -95,7 +96,9 @@ def build(project: Project, *, baseline: Build | None = None, limits: Limits | N
         InputError: a file's name cannot be used.
     """
     install = tex_available()
-    want = wanted(project, install)
+    known = baseline is not None and baseline.ok and baseline.engine in _PDF_ENGINES and bool(baseline.carry)
+    # A variant's preamble is its original's, and so is what it needs.
+    want = Wanted(baseline.engine, None) if known and baseline else wanted(project, install)
     if want.problem:
         return Build(
             False,
@@ -105,17 +108,11 @@ def build(project: Project, *, baseline: Build | None = None, limits: Limits | N
             missing=want.problem,
         )
     used = limits or Limits()
-    fast = (
-        baseline is not None
-        and baseline.ok
-        and baseline.engine == want.engine
-        and (want.engine in ("pdflatex", "xelatex", "lualatex") and bool(baseline.carry))
-    )
-    with _SEATS, workspace(project, baseline.carry if fast and baseline else None) as space:
+    with _SEATS, workspace(project, baseline.carry if known and baseline else None) as space:
         started = time.monotonic()
         run = _Run(space, want, used, started + used.seconds)
-        if fast and baseline:
-            run.carried = tuple(baseline.carry)
+        if known and baseline:
+            run.carried, run.read = tuple(baseline.carry), baseline.inputs
             run.passes_until_settled()
         elif want.engine == "pdftex":
             run.ran = run.call(["pdftex", *_SAFE_FLAGS, space.main])
@@ -136,6 +133,7 @@ class _Run:
     def __init__(self, space: Workspace, want: Wanted, limits: Limits, deadline: float) -> None:
         self.space, self.want, self.limits, self.deadline = space, want, limits, deadline
         self.carried: tuple[str, ...] = ()
+        self.read: tuple[str, ...] = ()
         self.ran: Ran | None = None
         self.passes = 0
         self.flags: set[str] = set()
@@ -162,7 +160,12 @@ class _Run:
     def passes_until_settled(self) -> None:
         """Run the engine until another pass would typeset the same."""
         project = self.space.project
-        with_pages = uses_pages(part.source.text for part in parts(project))
+        names = self.read or tuple(part.file for part in parts(project))
+        with_pages = uses_pages(
+            project.files[name].decode("latin-1")
+            for name in names
+            if name in project.files and not name.lower().endswith((*GRAPHICS, ".sty", ".cls"))
+        )
         before = self._settled(with_pages)
         for number in range(1, MAX_PASSES + 1):
             self.ran = self.call([self.want.engine, *_SAFE_FLAGS, self.space.main])

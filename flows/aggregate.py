@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 from prefect import flow
 
+from flows.bias import bias_results
 from flows.grid import NOBODY, Grid, LabelledVersion, judged_by, producers
 from flows.numbers import cell_counts, judged, score_frame, spending, total
+from flows.pairs import injection_plan
 from flows.progress import BOARD
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
@@ -160,6 +162,8 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
         sitting: the suite and its store.
         excluded_families: families that were not taken in, with reasons.
     """
+    if sitting.suite.benchmark == "judge_bias":
+        return bias_results_of(sitting)
     suite, store, grid = sitting.suite, sitting.store, sitting.grid()
     cells = judged(suite, store, grid).cells
     human = _human(store, grid)
@@ -189,6 +193,36 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
         exclusions=[*excluded_families, *grid.exclusions, *grid.unmade],
         spend=total([entry.spend for entry in configurations]),
         provenance=_provenance(sitting, numbers),
+    )
+
+
+def bias_results_of(sitting: Sitting) -> Results:
+    """Every number of a judge_bias suite, from what is stored now. Makes no call."""
+    suite, grid = sitting.suite, sitting.grid()
+    section, configurations, cells = bias_results(sitting, grid)
+    # An answer without a verdict is a finding about its judge, not a gap: only cells without any answer are.
+    open_cells = cells["verdict"].null_count()
+    state = _state([CellCounts(wanted=cells.height, answered=cells.height - open_cells)], grid)
+    return Results(
+        suite=suite.name,
+        benchmark=suite.benchmark,
+        title=suite.title or suite.name,
+        made_at=now(),
+        state=state,
+        families=_families(grid, {}),
+        versions=_versions(grid.versions),
+        conditions=list(injection_plan(suite).biases),
+        producers=[spec.name for spec in suite.rewrite.producers],
+        configurations=configurations,
+        exclusions=[*grid.exclusions, *grid.unmade],
+        spend=total([entry.spend for entry in configurations]),
+        provenance=_provenance(sitting, None)
+        | {
+            "families": len(grid.families),
+            "producers": {spec.name: spec.model_dump(exclude={"name"}) for spec in suite.rewrite.producers},
+            "verifiers": {spec.name: spec.model_dump(exclude={"name"}) for spec in suite.rewrite.verifiers},
+        },
+        sections={"bias": section},
     )
 
 

@@ -14,7 +14,7 @@ from storage.results import Exclusion
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
 from tasks.judge.cells import Cell, VersionRef, version_refs
-from tasks.judge.protocols import Configuration
+from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.judge.shards import wanted_cells
 from tasks.models.endpoints import EndpointSpec
 from tasks.rewrite.keys import SHARED, original_key
@@ -36,8 +36,9 @@ class LabelledVersion:
 
     @property
     def label(self) -> str:
-        """``original``, or ``condition/producer``."""
-        return ORIGINAL if self.condition == ORIGINAL else f"{self.condition}/{self.producer}"
+        """``original``, or ``condition/producer`` (``original/swapped`` for a pair in the other order)."""
+        is_plain = self.condition == ORIGINAL and self.producer != "swapped"
+        return ORIGINAL if is_plain else f"{self.condition}/{self.producer}"
 
 
 @dataclass(frozen=True)
@@ -119,14 +120,15 @@ def look_up(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
 
 def judged_by(configuration: Configuration, grid: Grid) -> list[LabelledVersion]:
     """The versions that a configuration is to judge: all, or those its ``only`` names."""
-    only = configuration.only
+    only, protocol = configuration.only, PROTOCOLS[configuration.protocol]
+    versions = [version for version in grid.versions if protocol.wants(version.version.facts)]
     if only is None:
-        return list(grid.versions)
+        return versions
     names = [family.family for family in grid.families]
     chosen = set(only.families if only.families is not None else names[: only.first_families])
     return [
         version
-        for version in grid.versions
+        for version in versions
         if version.family.family in chosen
         and (version.condition == ORIGINAL or only.conditions is None or version.condition in only.conditions)
         and (version.condition == ORIGINAL or only.producers is None or version.producer in only.producers)

@@ -9,9 +9,11 @@ from prefect.states import Completed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.families import human_scores, sources_of
+from flows.pairs import named_pairs
 from flows.progress import BOARD
-from flows.sitting import sit
+from flows.sitting import Sitting, sit
 from tasks.ingest.family import Ingested
+from tasks.ingest.pairs import ingest_pairs
 from tasks.ingest.tasks import ingest_task, refuse_twins
 
 AT_ONCE = 2
@@ -39,6 +41,8 @@ def ingest(
         run_id: the run this belongs to; None for a run of its own.
     """
     sitting = sit(suite, set_fields, store_url, run_id)
+    if sitting.suite.benchmark == "judge_bias":
+        return ingest_suite_pairs(sitting)
     sitting.store.append(*human_scores(sitting.suite))
     sources = sources_of(sitting.suite)
     BOARD.start("ingest", len(sources))
@@ -55,3 +59,14 @@ def ingest(
         [one for one in (state.result(raise_on_failure=False) for state in states) if isinstance(one, Ingested)]
     )
     return states or Completed(message="no sources")
+
+
+def ingest_suite_pairs(sitting: Sitting) -> State[Any]:
+    """Take in the pairs of a judge_bias suite: reading and checking, no work of its own worth a task."""
+    named = named_pairs(sitting.suite)
+    BOARD.start("ingest", len(named))
+    families = ingest_pairs(sitting.store, named)
+    BOARD.advance("ingest", len(named))
+    BOARD.end("ingest")
+    sitting.store.flush()
+    return Completed(message=f"{len(families)} pairs")

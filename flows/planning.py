@@ -10,6 +10,7 @@ from typing import Any
 
 from flows.families import sources_of
 from flows.grid import Grid, LabelledVersion, judged_by, look_up, producers, version_keys
+from flows.pairs import expected_pair_grid
 from flows.suites import Suite
 from storage.keys import step_key
 from storage.records import Family, Version
@@ -18,6 +19,7 @@ from tasks.ingest.family import ingest_key, remembered_family
 from tasks.ingest.sources import Material, PaperSource, read_source
 from tasks.judge.cells import VersionRef
 from tasks.judge.plan import PlanRow, Range, plan
+from tasks.judge.protocols import PROTOCOLS
 from tasks.latex.graph import flatten
 from tasks.models.outcomes import Usage
 from tasks.models.prices import cost_usd
@@ -60,6 +62,8 @@ def expected_families(suite: Suite, store: Store) -> tuple[list[Family], dict[st
 
 def expected_grid(suite: Suite, store: Store) -> Grid:
     """The grid as it will be: versions that are there, and stand-ins as long as their originals for the others."""
+    if suite.benchmark == "judge_bias":
+        return expected_pair_grid(suite, store)
     families, lengths = expected_families(suite, store)
     grid = look_up(suite, store, families)
     excluded = {(entry.family, entry.condition, entry.producer) for entry in grid.exclusions}
@@ -93,6 +97,7 @@ def judging(suite: Suite, store: Store, grid: Grid) -> list[PlanRow]:
     for configuration in suite.judge.all_configurations():
         endpoint = suite.judge.endpoints[configuration.endpoint]
         which = configuration.only.model_dump_json() if configuration.only else ""
+        which += str(PROTOCOLS[configuration.protocol].is_about_single_answers)
         if which not in groups:
             groups[which] = ([], [grid.references[v.version.key] for v in judged_by(configuration, grid)])
         groups[which][0].append((configuration, endpoint))
@@ -127,7 +132,8 @@ def rewriting(suite: Suite, store: Store, grid: Grid) -> list[dict[str, Any]]:
     open_keys = set(store.missing("versions", [v.version.key for v in grid.versions]))
     rows: list[dict[str, Any]] = []
     for producer in producers(suite):
-        own = [v for v in grid.versions if v.producer == producer.name and v.version.key in open_keys]
+        mine = [v for v in grid.versions if f"{v.producer}/".startswith(f"{producer.name}/")]
+        own = [v for v in mine if v.version.key in open_keys]
         chars = sum(grid.references[v.version.key].chars for v in own)
         rows.append(_rewrite_row(producer, len(own), chars))
     return rows

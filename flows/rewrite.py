@@ -10,9 +10,11 @@ from prefect.states import Completed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.grid import rewrite_shards
+from flows.pairs import injection_shards
 from flows.progress import BOARD
-from flows.sitting import sit
+from flows.sitting import Sitting, sit
 from storage.records import Step
+from tasks.rewrite.injections.making import inject_task, missing_injections
 from tasks.rewrite.original import paper_of
 from tasks.rewrite.shards import missing_of
 from tasks.rewrite.tasks import rewrite_task
@@ -48,6 +50,8 @@ def rewrite(
     """
     sitting = sit(suite, set_fields, store_url, run_id)
     sitting.engine()
+    if sitting.suite.benchmark == "judge_bias":
+        return inject(sitting, frozenset(retry or ()))
     shards = rewrite_shards(sitting.suite, sitting.families(), frozenset(retry or ()))
     lacking = missing_of(sitting.store, shards)
     wanted, there = sum(len(shard.keys()) for shard in shards), sum(len(names) for names in lacking)
@@ -69,3 +73,18 @@ def rewrite(
     BOARD.end(STAGE)
     sitting.store.flush()
     return [future.state for future in futures] or Completed(message="nothing to rewrite")
+
+
+def inject(sitting: Sitting, retry: frozenset[str]) -> list[State[Any]] | State[Any]:
+    """Make the injections of a judge_bias suite that are not there yet; called inside the flow."""
+    shards = injection_shards(sitting.suite, sitting.families(), retry)
+    open_ = sum(len(missing_injections(sitting.store, shard)) for shard in shards)
+    wanted = sum(len({each.key for each in shard.injections()}) for shard in shards)
+    BOARD.start(STAGE, wanted)
+    BOARD.advance(STAGE, wanted - open_, cached=wanted - open_)
+    futures = [inject_task.submit(sitting.store, shard, run_id=sitting.run_id, tell=_tell) for shard in shards]
+    for future in futures:
+        future.wait()
+    BOARD.end(STAGE)
+    sitting.store.flush()
+    return [future.state for future in futures] or Completed(message="nothing to inject")

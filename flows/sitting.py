@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flows.families import exclusions_in, families_in, remembered
 from flows.grid import Grid, look_up
 from flows.home import default_store
+from flows.pairs import pair_families, pair_grid
 from flows.suites import Suite, load_suite
 from storage.records import Family, new_id
 from storage.results import Exclusion
@@ -28,14 +29,20 @@ class Sitting:
 
     def families(self) -> list[Family]:
         """The suite's families that are ingested and not excluded, in their order."""
+        if self.suite.benchmark == "judge_bias":
+            return pair_families(self.suite, self.store)
         return families_in(remembered(self.suite, self.store))
 
     def excluded(self) -> list[Exclusion]:
-        """The suite's sources that were excluded, with their reasons."""
+        """The suite's sources that were excluded, with their reasons; a wrong pair is an error, never excluded."""
+        if self.suite.benchmark == "judge_bias":
+            return []
         return exclusions_in(remembered(self.suite, self.store))
 
     def grid(self) -> Grid:
         """What of the suite is there."""
+        if self.suite.benchmark == "judge_bias":
+            return pair_grid(self.suite, self.store, self.families())
         return look_up(self.suite, self.store, self.families())
 
     def engine(self) -> Engine:

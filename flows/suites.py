@@ -17,9 +17,10 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from storage.errors import SuiteError
 from storage.keys import canonical_json, content_hash
 from storage.records import Record
-from storage.vocabulary import CONDITION_NAMES, NULL_ARM
-from tasks.judge.protocols import Configuration
+from storage.vocabulary import BIAS_NAMES, CONDITION_NAMES, NULL_ARM
+from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.models.endpoints import EndpointSpec
+from tasks.rewrite.injections.spec import VerifierSpec
 from tasks.rewrite.spec import ProducerSpec
 
 SHIPPED = Path(__file__).resolve().parent.parent / "deployments" / "suites"
@@ -51,14 +52,10 @@ class RewriteSpec(Record):
     """Of ``null_repeat``, ``null_recompile``, ``null_paraphrase``."""
     producers: tuple[ProducerSpec, ...] = ()
     captions: bool = True
-
-    @field_validator("conditions")
-    @classmethod
-    def _known(cls, value: Literal["all"] | tuple[str, ...]) -> Literal["all"] | tuple[str, ...]:
-        unknown = [name for name in value if name not in CONDITION_NAMES] if value != "all" else []
-        if unknown:
-            raise ValueError(f"unknown condition {unknown[0]!r}; known are {', '.join(CONDITION_NAMES)}")
-        return value
+    templates: tuple[Literal["tuned", "held_out"], ...] = Field(default=("tuned",), min_length=1)
+    """Of judge_bias: the injection styles."""
+    verifiers: tuple[VerifierSpec, ...] = ()
+    """Of judge_bias: who votes on whether an injected pair keeps its order of quality."""
 
     @field_validator("null_arm")
     @classmethod
@@ -67,16 +64,16 @@ class RewriteSpec(Record):
             raise ValueError(f"unknown null arm {unknown[0]!r}; known are {', '.join(NULL_ARM)}")
         return value
 
-    @field_validator("producers")
+    @field_validator("producers", "verifiers")
     @classmethod
-    def _distinct(cls, value: tuple[ProducerSpec, ...]) -> tuple[ProducerSpec, ...]:
-        names = [producer.name for producer in value]
+    def _distinct(cls, value: tuple[ProducerSpec | VerifierSpec, ...]) -> tuple[ProducerSpec | VerifierSpec, ...]:
+        names = [each.name for each in value]
         if doubled := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"two producers are named {min(doubled)!r}")
+            raise ValueError(f"two producers or verifiers are named {min(doubled)!r}")
         return value
 
     def names(self) -> tuple[str, ...]:
-        """The conditions in their order, the null arm last."""
+        """The conditions of RobustReview in their order, the null arm last."""
         return (CONDITION_NAMES if self.conditions == "all" else self.conditions) + self.null_arm
 
 
@@ -98,6 +95,8 @@ class JudgeSpec(Record):
     matrix: tuple[MatrixRow, ...] = ()
     repeats: int = Field(default=1, ge=1)
     families_per_shard: int = Field(default=20, ge=1)
+    both_orders: bool = True
+    """Of judge_bias: injected pairs are shown in both orders too (originals always are)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -161,6 +160,22 @@ class Suite(Record):
     budget: BudgetSpec = BudgetSpec()
     folder: str = "."
     """Absolute folder of the suite's file: other paths are relative to it."""
+
+    @model_validator(mode="after")
+    def _fits_benchmark(self) -> Suite:
+        known = BIAS_NAMES if self.benchmark == "judge_bias" else CONDITION_NAMES
+        wanted = () if self.rewrite.conditions == "all" else self.rewrite.conditions
+        if unknown := [name for name in wanted if name not in known]:
+            raise ValueError(f"rewrite.conditions: unknown condition {unknown[0]!r}; known are {', '.join(known)}")
+        about_pairs = self.benchmark == "judge_bias"
+        for configuration in self.judge.all_configurations():
+            if PROTOCOLS[configuration.protocol].is_about_pairs != about_pairs:
+                items = "pairs" if about_pairs else "single texts"
+                raise ValueError(
+                    f"judge: configuration {configuration.name!r}: protocol {configuration.protocol!r} "
+                    f"does not judge the items of {self.benchmark}, which are {items}"
+                )
+        return self
 
     def path(self, relative: str) -> Path:
         """A path of the suite, made absolute."""

@@ -163,16 +163,12 @@ def pair_family(store: Store, named: NamedPair) -> Family:
     )
 
 
-def ingest_pairs(store: Store, path: Path | str) -> list[Family]:
-    """Takes in the pairs of a file or folder: one family each, those already there left as they are.
+def ingest_pairs(store: Store, named: list[NamedPair]) -> list[Family]:
+    """Takes in pairs: one family each, those already there left as they are.
 
     Returns:
-        The families in the order of the file, one for each name.
-
-    Raises:
-        InputError: names the file, the row and the field.
+        The families in the order given, one for each name.
     """
-    named = read_pairs(path)
     by_key = {pair_key(each.pair): each for each in named}
     missing = set(store.missing("families", list(by_key)))
     store.append(*(pair_family(store, each) for key, each in by_key.items() if key in missing))

@@ -7,7 +7,6 @@ the answer shown first is preferred and 0 when the second is. Which answer is be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from storage.keys import canonical_json, content_hash
@@ -54,13 +53,10 @@ def text_part(bench: Bench, text: str) -> Part:
     return Part(hash=bench.store.put_text(text))
 
 
-def is_pair(facts: Mapping[str, Any]) -> bool:
-    """Whether a version is one of a pair: its facts say which answer is better."""
-    return "better" in facts
-
-
 class Pairwise(Protocol):
     """One call about both answers."""
+
+    is_about_pairs = True
 
     def __init__(
         self, name: str, prompt: Prompt, *, schema: dict[str, Any] | None = None, output_tokens: tuple[int, int, int]
@@ -84,10 +80,6 @@ class Pairwise(Protocol):
     def parameters(self, scoring: Scoring) -> dict[str, Any]:  # noqa: ARG002
         """Greedy decoding; a configuration takes it away with ``temperature: null``."""
         return {"temperature": 0}
-
-    def wants(self, facts: Mapping[str, Any]) -> bool:
-        """Pairs only."""
-        return is_pair(facts)
 
     def first_ask(self, bench: Bench, cell: Cell) -> Ask:
         """The whole request; the pair is a part of its own, stored once for all judges."""

@@ -15,7 +15,7 @@ from storage.records import Call, Judgement
 from storage.vocabulary import ANSWER_BIASES, ORIGINAL, Outcome
 from tasks.judge.cells import Cell, Scoring
 from tasks.judge.form import OVERALL, Form, rating_form
-from tasks.judge.pairwise import fenced, is_pair, presentation_of, text_part
+from tasks.judge.pairwise import fenced, presentation_of, text_part
 from tasks.judge.parse import PARSER, Parsed, parse_review
 from tasks.judge.protocol import Bench, Protocol, judgement_row
 from tasks.judge.verdict import FIRST, SECOND, TIE
@@ -30,12 +30,14 @@ LAYOUT: Final = 1
 class SingleAnswers(Protocol):
     """Two calls, one an answer; what they ask and how they are read is each kind's own."""
 
+    is_about_pairs = True
+    is_about_single_answers = True
     calls_per_cell = 2
 
     def wants(self, facts: Mapping[str, Any]) -> bool:
-        """Pairs whose answers carry the injection, in the order given: a score knows no order."""
+        """Versions whose answers carry the injection, in the order given: a score knows no order."""
         bias = facts.get("bias", ORIGINAL)
-        return is_pair(facts) and facts.get("order") == "given" and (bias == ORIGINAL or bias in ANSWER_BIASES)
+        return facts.get("order") == "given" and (bias == ORIGINAL or bias in ANSWER_BIASES)
 
     def about(self, bench: Bench, shown: Presentation, answer: str, repeat: int) -> Ask:
         """The request about one answer."""

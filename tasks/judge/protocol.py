@@ -91,6 +91,10 @@ class Protocol(ABC):
     calls_per_cell: int = 1
     output_tokens: tuple[int, int, int] = (300, 900, 3000)
     """Low, expected and high tokens of all answers about one version, for plans."""
+    is_about_pairs: bool = False
+    """Whether its items are pairs of answers, not single texts."""
+    is_about_single_answers: bool = False
+    """Whether it sees each answer of a pair alone."""
     prompt_chars: int = 0
     """Characters of everything that is sent besides the paper, for plans."""
 
@@ -114,9 +118,9 @@ class Protocol(ABC):
         """Asks that are certain to follow the first: looked for together with it, in one query."""
         return []
 
-    def wants(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a version can be judged this way, by its facts; pairs need protocols of pairs."""
-        return "better" not in facts
+    def wants(self, facts: Mapping[str, Any]) -> bool:  # noqa: ARG002 - most protocols judge every version
+        """Whether a version is judged this way, by its facts."""
+        return True
 
     @abstractmethod
     async def judge(self, bench: Bench, cell: Cell) -> Judgement:

@@ -174,9 +174,9 @@ PAIR_PHANTOMS: dict[str, PairPhantom] = {
                     susceptibility={"length": 1.2, "concreteness": 1.5, "race": 0.6}),
         PairPhantom(name="phantom-pair-rater", title="Rater with coarse steps", skill=1.3, step=1.0,
                     susceptibility={"beauty": 1.5, "sycophancy": 1.0}),
-        PairPhantom(name="phantom-verifier-a", title="Careful verifier", skill=2.6),
-        PairPhantom(name="phantom-verifier-b", title="Second verifier", skill=2.2),
-        PairPhantom(name="phantom-verifier-c", title="Verifier with a taste for length", skill=2.0,
+        PairPhantom(name="phantom-verifier-a", title="Careful verifier", skill=1.9),
+        PairPhantom(name="phantom-verifier-b", title="Second verifier", skill=1.6),
+        PairPhantom(name="phantom-verifier-c", title="Verifier with a taste for length", skill=1.4,
                     susceptibility={"length": 0.8}),
     )
 }

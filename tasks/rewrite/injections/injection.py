@@ -37,7 +37,7 @@ def pair_of(family: Family) -> Pair:
 
 @dataclass(frozen=True)
 class Injection:
-    """One injection. ``producer`` is who writes a rewriting bias, None where templates or published answers are used."""
+    """One injection. ``producer`` is who writes a rewriting bias, None where templates or published answers serve."""
 
     family: Family
     bias: str

@@ -230,7 +230,13 @@ def _remember(
     return step
 
 
-@task(name="inject-shard", task_run_name="inject-{shard.name}", cache_policy=NO_CACHE, persist_result=False, tags=["rewrite"])
+@task(
+    name="inject-shard",
+    task_run_name="inject-{shard.name}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    tags=["rewrite"],
+)
 def inject_task(
     store: Store, shard: InjectionShard, run_id: str | None = None, tell: Tell = lambda _: None,
 ) -> State[InjectionResult]:

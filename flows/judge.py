@@ -15,8 +15,7 @@ from flows.progress import BOARD, Spent
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
 from storage.vocabulary import Outcome
-from tasks.judge.cells import manner_key
-from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.protocols import Configuration
 from tasks.judge.shards import ShardOrder
 from tasks.judge.tasks import judge_shard_task
 from tasks.models.engine import Engine
@@ -60,11 +59,11 @@ def _order(
     )
 
 
-def question(order: ShardOrder) -> str:
-    """What a shard asks, whatever its configuration is called: equal for shards whose cells may be the same."""
+def questions(order: ShardOrder) -> list[str]:
+    """What a shard asks, whatever its configuration is called: two with one in common may ask the same."""
     configuration = order.configuration
-    identity = PROTOCOLS[configuration.protocol].identity(configuration.scoring)
-    return manner_key(identity, configuration.manner(order.endpoint)) + order.versions[0].family_key
+    asked = configuration.way().questions(configuration.manner(order.endpoint))
+    return [question + order.versions[0].family_key for question in asked]
 
 
 def _spent(engine: Engine) -> Spent:
@@ -102,9 +101,11 @@ def judge(
     by_question: dict[str, list[Any]] = {}
     for order, cells in orders:
         # Two configurations that ask the same question take turns: the second finds the first one's answers.
-        earlier = by_question.setdefault(question(order), [])
-        future = judge_shard_task.submit(sitting.store.url, order, wait_for=earlier.copy(), return_state=False)
-        earlier.append(allow_failure(future))
+        own = questions(order)
+        earlier = [future for question in own for future in by_question.get(question, [])]
+        future = judge_shard_task.submit(sitting.store.url, order, wait_for=earlier, return_state=False)
+        for question in own:
+            by_question.setdefault(question, []).append(allow_failure(future))
         futures.append((future, cells))
     states: list[State[Any]] = []
     for future, cells in futures:

@@ -36,7 +36,8 @@ class Manner(Record):
     parameters: dict[str, Any] = Field(default_factory=dict)
     """The protocol's own and the configuration's, merged; what is sent."""
     scoring: Scoring = "sampled"
-    input: Literal["auto", "pdf", "text", "abstract"] = "auto"
+    input: Literal["auto"] | InputKind = "auto"
+    """``latex``: the flattened source, or the text of a version without one."""
     too_long: TooLong = "refuse"
 
 
@@ -47,6 +48,8 @@ class VersionRef(Record):
     family_key: str
     text_hash: str
     pdf_hash: str | None = None
+    source_hash: str | None = None
+    """Of the archive of its LaTeX project; None for a version without source."""
     chars: int = 0
     """Length of its text."""
     first_repeat: int = 0
@@ -76,8 +79,8 @@ def version_refs(store: Store, version_keys: Iterable[str]) -> list[VersionRef]:
     """
     wanted = list(dict.fromkeys(version_keys))
     found = store.query(
-        "SELECT key, family_key, text_hash, pdf_hash, coalesce(t.chars, 0) AS chars FROM versions_best LEFT JOIN "
-        "(SELECT hash, any_value(length(text)) AS chars FROM texts GROUP BY hash) t ON t.hash = text_hash "
+        "SELECT key, family_key, text_hash, pdf_hash, source_hash, coalesce(t.chars, 0) AS chars FROM versions_best "
+        "LEFT JOIN (SELECT hash, any_value(length(text)) AS chars FROM texts GROUP BY hash) t ON t.hash = text_hash "
         "WHERE list_contains(?, key)",
         [wanted],
     )
@@ -86,6 +89,8 @@ def version_refs(store: Store, version_keys: Iterable[str]) -> list[VersionRef]:
 
 
 def _kind(manner: Manner, version: VersionRef) -> InputKind:
+    if manner.input == "latex":
+        return "latex" if version.source_hash not in (None, version.pdf_hash) else "text"
     if manner.input != "auto":
         return manner.input
     return "pdf" if manner.endpoint.pdf == "native" and version.pdf_hash is not None else "text"
@@ -155,7 +160,7 @@ def cells_of(
     cells: list[Cell] = []
     for version in versions:
         kind = _kind(manner, version)
-        content = version.pdf_hash if kind == "pdf" else version.text_hash
+        content = {"pdf": version.pdf_hash, "latex": version.source_hash}.get(kind, version.text_hash)
         if content is None:
             raise ValueError(f"version {version.key} has no PDF to show: set input to auto or text")
         limit = limits.get(version.family_key)

@@ -1,5 +1,5 @@
-"""What of a version a judge is given: the PDF, the whole text, or the abstract alone; and what is done when it is too
-long.
+"""What of a version a judge is given: the PDF, the whole text, its Markdown or LaTeX, or the abstract alone; and what
+is done when it is too long.
 
 Here belongs the choosing and cutting, as pure functions: a cell's key names the choice and the rule, not the cut text.
 """
@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-InputKind = Literal["pdf", "text", "abstract"]
+InputKind = Literal["pdf", "text", "abstract", "markdown", "latex"]
 INPUT_RULES = 1
-"""Raised by hand when what ``abstract_of`` or ``cut`` gives changes."""
+"""Raised by hand when what ``abstract_of``, ``cut``, ``markdown_of`` or ``latex_of`` gives changes."""
 CHARS_PER_TOKEN = 4.0
 """Characters of a paper's text in one token, about; only for lengths and estimates, never for billing."""
 ANSWER_TOKENS = 4096
@@ -27,13 +27,13 @@ class Given:
 
     kind: InputKind
     hash: str
-    """Content hash of the version's text, or of its PDF."""
+    """Content hash of the version's text, of its PDF, or of the archive of its LaTeX project."""
     limit_chars: int | None = None
     """The text is cut after so many characters; None when it is whole."""
 
     def identity(self) -> dict[str, Any]:
         """What enters the judgement's key."""
-        derived = self.kind == "abstract" or self.limit_chars is not None
+        derived = self.kind in ("abstract", "markdown", "latex") or self.limit_chars is not None
         return {"kind": self.kind, "hash": self.hash, "limit_chars": self.limit_chars,
                 "rules": INPUT_RULES if derived else None}
 

@@ -12,7 +12,7 @@ from storage.records import Record
 from storage.store import Store
 from tasks.judge.cells import Cell, VersionRef
 from tasks.judge.inputs import ABSTRACT_CHARS
-from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.protocols import Configuration
 from tasks.judge.shards import wanted_cells
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.outcomes import Usage
@@ -98,7 +98,7 @@ def _seconds(endpoint: EndpointSpec, calls: int, tokens: float) -> float:
 
 
 def _row(configuration: Configuration, endpoint: EndpointSpec, cells: dict[str, Cell], missing: set[str]) -> PlanRow:
-    protocol = PROTOCOLS[configuration.protocol]
+    protocol = configuration.way()
     to_do = [cell for key, cell in cells.items() if key in missing and cell.refused is None]
     calls = len(to_do) * protocol.calls_per_cell
     given = _input_tokens(to_do, protocol.prompt_chars)

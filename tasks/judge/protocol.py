@@ -11,16 +11,17 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from storage.records import Call, Judgement
 from storage.store import Store
 from storage.vocabulary import Outcome
-from tasks.judge.cells import Cell, Manner, Scoring
-from tasks.judge.inputs import abstract_of, cut
+from tasks.judge.cells import Cell, Manner, Scoring, manner_key
+from tasks.judge.inputs import InputKind, abstract_of, cut
+from tasks.judge.recalls import Recalls
+from tasks.judge.renderings import latex_of, markdown_of
 from tasks.models.asks import Ask
 from tasks.models.engine import Engine
-from tasks.models.memory import recall
 
 
 @dataclass(slots=True)
@@ -35,19 +36,22 @@ class Bench:
     """Whether to ask on although every allowed attempt was answered without a score (a deliberate retry)."""
     first_asks: dict[str, Ask] = field(default_factory=dict)
     """By cell key: the ask that begins it."""
-    recalled: dict[str, list[Call]] = field(default_factory=dict)
-    looked_up: set[str] = field(default_factory=set)
-    """Keys of asks that were looked for; the others are looked for when they are asked."""
+    settled: dict[str, Call] = field(default_factory=dict)
+    """What each ask of this shard came to: two cells that ask the same thing ask it once."""
     bought: int = 0
     """Asks that went to the endpoint."""
     remembered: int = 0
     """Asks that an earlier answer settled."""
 
+    _recalls: Recalls = field(init=False)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._recalls = Recalls(self.store)
+
     def look_up(self, asks: list[Ask]) -> None:
         """Finds earlier answers of many asks in one query; from the shard's thread."""
-        keys = [ask.key for ask in asks if ask.key not in self.looked_up]
-        self.recalled |= recall(self.store, keys)
-        self.looked_up.update(keys)
+        self._recalls.look_up([ask.key for ask in asks])
 
     async def ask(self, ask: Ask, accept: Callable[[Call], Outcome]) -> Call:
         """An acceptable earlier answer for nothing, else a new one.
@@ -60,10 +64,15 @@ class Bench:
             The accepted call, or the last that was not accepted. Where earlier runs were answered as often as the
             endpoint allows without an acceptable answer, their last one.
         """
-        if ask.key not in self.looked_up:
-            self.recalled |= await asyncio.to_thread(recall, self.store, [ask.key])
-            self.looked_up.add(ask.key)
-        earlier = self.recalled.get(ask.key, [])
+        async with self._turns.setdefault(ask.key, asyncio.Lock()):
+            if ask.key in self.settled:
+                self.remembered += 1
+            else:
+                self.settled[ask.key] = await self._answer(ask, accept)
+            return self.settled[ask.key]
+
+    async def _answer(self, ask: Ask, accept: Callable[[Call], Outcome]) -> Call:
+        earlier = await self._recalls.of(ask.key)
         for call in earlier:
             if accept(call) is Outcome.answered:
                 self.remembered += 1
@@ -75,13 +84,25 @@ class Bench:
         return await self.engine.ask(ask, self.manner.endpoint, accept)
 
     def shown_text(self, cell: Cell) -> str:
-        """The hash of the text that a cell shows: the version's own, its abstract, or its beginning."""
+        """The hash of the text that a cell shows: the version's own, its abstract, its LaTeX, or its beginning."""
         given = cell.given
         if given.kind == "text" and given.limit_chars is None:
             return given.hash
-        text = self.store.get_text(given.hash)
-        shown = abstract_of(text) if given.kind == "abstract" else text
-        return self.store.put_text(shown if given.limit_chars is None else cut(shown, given.limit_chars))
+        return self.store.put_text(self.shown(cell))
+
+    def shown(self, cell: Cell) -> str:
+        """The text that a cell shows.
+
+        Raises:
+            StoreDamaged: when the version's text or source is not in the store.
+        """
+        given = cell.given
+        if given.kind == "latex":
+            text = latex_of(self.store, given.hash)
+        else:
+            text = self.store.get_text(given.hash)
+            text = {"abstract": abstract_of, "markdown": markdown_of}.get(given.kind, str)(text)
+        return text if given.limit_chars is None else cut(text, given.limit_chars)
 
 
 class Protocol(ABC):
@@ -97,6 +118,27 @@ class Protocol(ABC):
     """Whether it sees each answer of a pair alone."""
     prompt_chars: int = 0
     """Characters of everything that is sent besides the paper, for plans."""
+
+    reads: InputKind | None = None
+    """The form in which it reads papers when a configuration leaves ``input`` at auto; None: PDF or text."""
+
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """The protocol with a configuration's options.
+
+        Raises:
+            ValueError: for an option that it does not have, or a wrong value.
+        """
+        if options:
+            raise ValueError(f"protocol {self.name!r} takes no options, and was given {min(options)!r}")
+        return self
+
+    def questions(self, manner: Manner) -> list[str]:
+        """Names of what it asks in a manner: protocols with one in common may ask the same, so they take turns."""
+        return [manner_key(self.identity(manner.scoring), manner)]
+
+    def notes(self) -> dict[str, str]:
+        """What a reader of its numbers must know (whose prompt it is, which parser), by name; empty for most."""
+        return {}
 
     @abstractmethod
     def identity(self, scoring: Scoring) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from storage.records import Record
 from tasks.judge.cells import Manner, Scoring, TooLong
 from tasks.judge.form import rating_form, review_form
+from tasks.judge.inputs import InputKind
 from tasks.judge.pairwise import PAIRWISE
 from tasks.judge.pointwise import SINGLE_ANSWERS
 from tasks.judge.protocol import Protocol
@@ -108,8 +109,12 @@ class Configuration(Record):
     """Sampling parameters; null takes a parameter of the protocol away."""
     scoring: Scoring = "sampled"
     """``expectation``: over rating tokens, where the endpoint gives token probabilities."""
-    input: Literal["auto", "pdf", "text", "abstract"] = "auto"
-    """``auto``: the PDF where the endpoint takes it natively and the version has one, else the text."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The protocol's own settings; each protocol checks its own. In a suite, ``NAME_file`` stands for a file that holds
+    the text of ``NAME``, relative to the suite."""
+    input: Literal["auto"] | InputKind = "auto"
+    """``auto``: what the protocol reads by itself, else the PDF where the endpoint takes it natively and the version
+    has one, else the text."""
     too_long: TooLong = "refuse"
     """What happens to a family of which a version does not fit the endpoint's ``context_tokens``."""
     only: Subset | None = None
@@ -129,16 +134,22 @@ class Configuration(Record):
 
     @model_validator(mode="after")
     def _can_be_expected(self) -> Configuration:
-        protocol = PROTOCOLS[self.protocol]
+        protocol = self.way()
         scale = protocol.form.headline.scale if isinstance(protocol, SingleCall) else None
         if self.scoring == "expectation" and (scale is None or not scale.whole):
             raise ValueError(f"scoring: expectation needs a protocol with whole-number ratings, not {self.protocol!r}")
         return self
 
+    def way(self) -> Protocol:
+        """Its protocol, with its options."""
+        return PROTOCOLS[self.protocol].with_options(self.options)
+
     def manner(self, endpoint: EndpointSpec) -> Manner:
         """How its cells are asked at that endpoint."""
-        merged = {**PROTOCOLS[self.protocol].parameters(self.scoring), **self.parameters}
+        protocol = self.way()
+        merged = {**protocol.parameters(self.scoring), **self.parameters}
+        shown = self.input if self.input != "auto" or protocol.reads is None else protocol.reads
         return Manner(
-            endpoint=endpoint, model=self.model, scoring=self.scoring, input=self.input, too_long=self.too_long,
+            endpoint=endpoint, model=self.model, scoring=self.scoring, input=shown, too_long=self.too_long,
             parameters={name: value for name, value in merged.items() if value is not None},
         )

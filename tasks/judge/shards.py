@@ -17,7 +17,7 @@ from storage.store import Store
 from storage.vocabulary import TRANSIENT, Outcome
 from tasks.judge.cells import Cell, VersionRef, cells_of
 from tasks.judge.protocol import Bench, Protocol, judgement_row
-from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.protocols import Configuration
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.engine import Engine
 
@@ -72,7 +72,7 @@ def wanted_cells(
     configuration: Configuration, endpoint: EndpointSpec, versions: Sequence[VersionRef], repeats: int = 1
 ) -> list[Cell]:
     """Every cell that a configuration wants over some versions (whole families); pure."""
-    protocol = PROTOCOLS[configuration.protocol]
+    protocol = configuration.way()
     return cells_of(protocol.identity(configuration.scoring), configuration.manner(endpoint), versions, repeats)
 
 
@@ -93,7 +93,7 @@ def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:
     """
     started = time.perf_counter()
     configuration = order.configuration
-    protocol = PROTOCOLS[configuration.protocol]
+    protocol = configuration.way()
     cells = wanted_cells(configuration, order.endpoint, order.versions, order.repeats)
     # Two versions with equal content are one question: asked once, answered for both.
     by_key = {cell.key: cell for cell in cells}

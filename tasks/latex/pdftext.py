@@ -210,6 +210,7 @@ def _by_columns(blocks: Sequence[Block], width: float) -> list[Block]:
 
 def _markdown(document: Any) -> str:
     said = io.StringIO()
+    pymupdf.set_messages(stream=said)
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         made = pymupdf4llm.to_markdown(document, show_progress=False)
     return made if isinstance(made, str) else "\n\n".join(str(chunk.get("text", "")) for chunk in made)

@@ -115,3 +115,10 @@ def test_title_of_the_metadata_or_the_largest_line() -> None:
 def test_text_is_the_same_twice() -> None:
     data = made()
     assert pdf_text(data) == pdf_text(data)
+
+
+@pytest.mark.slow
+def test_markdown_through_pymupdf4llm_says_nothing_on_the_console(capfd: pytest.CaptureFixture[str]) -> None:
+    found = pdf_text(made(), layout="markdown")
+    assert SENTENCE in found.text.replace("\n", " ")
+    assert found.usable and capfd.readouterr() == ("", "")

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 BATCH_ROWS = 256
 BATCH_SECONDS = 1.0
-MOST_ROWS = 8192
-"""The most rows of one transaction, and half of what may wait before an append has to."""
+MOST_ROWS = 2048
+"""The most rows of one transaction, and an eighth of what may wait before an append has to."""
 JOURNAL_BYTES = 16 * 2**20
 """A journal longer than this is followed by a new one, so that it can go once it is committed."""
 _PAUSE_S = 0.02
@@ -71,7 +71,7 @@ class Writer:
             StoreError: for an earlier failure of the thread, or when these rows could not be journalled.
         """
         with self._guard:
-            while self._waiting > 2 * MOST_ROWS and self._error is None and not self._closing:
+            while self._waiting > 8 * MOST_ROWS and self._error is None and not self._closing:
                 self._changed.wait(0.1)
             self._raise_error()
             if self._closing:
@@ -91,8 +91,12 @@ class Writer:
         """Whether nothing of ours waits to be committed or checkpointed."""
         return not self._waiting and self._settled
 
-    def commit(self, session: Session) -> None:
-        """Commits everything that waits, and what dead processes left, in an open store.
+    def commit(self, session: Session, *, batches: int | None = None) -> None:
+        """Commits what waits by now, and what dead processes left, in an open store.
+
+        Args:
+            session: the open store.
+            batches: no more transactions than this, so that others have their turn.
 
         Raises:
             StoreError: when the store refuses; the rows stay in the journal.
@@ -100,8 +104,9 @@ class Writer:
         try:
             with self._committing:
                 self._fold(session)
-                while self._commit_some(session):
-                    pass
+                left, turns = self._waiting, 0
+                while left > 0 and turns != batches:
+                    left, turns = left - self._commit_some(session), turns + 1
                 if not self._settled and session.checkpoint():
                     self._settled = True
                     self._drop_finished()
@@ -151,28 +156,29 @@ class Writer:
             # Not ours to fail over: a reader on a full disk still gets its answer, and the journals stay for the next.
             log.warning("%s: journals of dead processes could not be folded in yet: %s", self._lease.folder, error)
 
-    def _commit_some(self, session: Session) -> bool:
+    def _commit_some(self, session: Session) -> int:
+        """One transaction; returns how many rows no longer wait."""
         with self._guard:
-            segment = next((segment for segment in self._segments if segment.pending), None)
-            if segment is None:
-                return False
+            segment = next(segment for segment in self._segments if segment.pending)
             batch = segment.pending[:MOST_ROWS]
+        last = batch[-1].sequence
         first = committed(session, segment.journal.id)
         if first < segment.done:
             # Rows that we saw committed are gone again (a cut log): they are still in our journal.
             batch = [entry for entry in read_journal(segment.journal.path).entries
-                     if first < entry.sequence <= batch[-1].sequence]
+                     if first < entry.sequence <= last]
         fresh = [entry for entry in batch if entry.sequence > first]
         self._settled = False
         commit_entries(session, segment.journal.id, fresh, self._rejected)
         with self._guard:
-            segment.done = batch[-1].sequence
+            segment.done = last
             kept = [entry for entry in segment.pending if entry.sequence > segment.done]
-            self._waiting -= len(segment.pending) - len(kept)
+            gone = len(segment.pending) - len(kept)
+            self._waiting -= gone
             segment.pending = kept
             self._oldest = time.monotonic()
             self._changed.notify_all()
-            return any(segment.pending for segment in self._segments)
+            return gone
 
     def _rejected(self, journal: str, entries: list[Entry]) -> None:
         self._refusal = keep_rejected(self._lease, journal, entries)
@@ -213,7 +219,7 @@ class Writer:
                 for journal in journals:
                     journal.sync()
                 with self._lease.session(wait_s=BATCH_SECONDS) as session:
-                    self.commit(session)
+                    self.commit(session, batches=1)
                 held_since = None
                 time.sleep(_PAUSE_S)
             except StoreHeld as error:

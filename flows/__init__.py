@@ -8,3 +8,5 @@ import os
 
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("DO_NOT_TRACK", "1")
+# The bootstrap's products are small: threads inside each cost more than they give, above all on a busy machine.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

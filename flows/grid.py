@@ -14,7 +14,7 @@ from storage.results import Exclusion
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
 from tasks.judge.cells import Cell, VersionRef, version_refs
-from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.protocols import Configuration
 from tasks.judge.shards import wanted_cells
 from tasks.models.endpoints import EndpointSpec
 from tasks.rewrite.keys import SHARED, original_key
@@ -120,7 +120,7 @@ def look_up(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
 
 def judged_by(configuration: Configuration, grid: Grid) -> list[LabelledVersion]:
     """The versions that a configuration is to judge: all, or those its ``only`` names."""
-    only, protocol = configuration.only, PROTOCOLS[configuration.protocol]
+    only, protocol = configuration.only, configuration.way()
     versions = [version for version in grid.versions if protocol.wants(version.version.facts)]
     if only is None:
         return versions

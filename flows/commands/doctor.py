@@ -23,10 +23,12 @@ from flows.suites import SHIPPED, load_suite
 from storage.errors import StoreError, UserError
 from storage.store import open_store
 
-TEX_PACKAGES = "latexmk texlive-latex-extra texlive-science texlive-fonts-recommended texlive-bibtex-extra"
+TEX_PACKAGES = (
+    "latexmk texlive-latex-extra texlive-science texlive-fonts-recommended texlive-bibtex-extra lmodern cm-super"
+)
 FIELD_PACKAGES = "biber texlive-publishers texlive-fonts-extra"
 TEX_PROGRAMS = ("pdflatex", "bibtex", "kpsewhich")
-TEX_FILES = ("pgfplots.sty", "algorithm.sty", "natbib.sty", "tcolorbox.sty")
+TEX_FILES = ("pgfplots.sty", "algorithm.sty", "natbib.sty", "tcolorbox.sty", "lmodern.sty")
 FIELD_FILES = ("IEEEtran.cls", "fontawesome5.sty")
 DISK_GB = 2.0
 

@@ -1,1 +1,1 @@
-"""An idea becomes a ranked list of related works."""
+"""Retrieve: the literature that judges are shown with an idea, from services or files, frozen as snapshots."""

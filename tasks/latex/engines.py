@@ -17,7 +17,7 @@ from tasks.latex.project import Project
 
 INSTALL_HINT = (
     "install TeX Live (Debian: apt-get install latexmk texlive-latex-extra texlive-science "
-    "texlive-fonts-recommended texlive-bibtex-extra; for papers from the field also biber texlive-publishers "
+    "texlive-fonts-recommended texlive-bibtex-extra lmodern; for papers from the field also biber texlive-publishers "
     "texlive-fonts-extra) or Tectonic"
 )
 _MAGIC = re.compile(r"^%\s*!\s*TEX\s+(?:TS-)?program\s*=\s*(\w+)", re.I | re.M)
@@ -28,7 +28,8 @@ _UNICODE_ENGINE = re.compile(
 )
 _ENGINE_TEST = re.compile(r"\\if(?:PDFTeX|pdftex|pdf|xetex|XeTeX|luatex|LuaTeX|tutex|xetexorluatex)(?![A-Za-z])")
 _POSTSCRIPT = re.compile(
-    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]{0,400}\])?\s*\{[^}]{0,400}(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)", re.M
+    r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]{0,400}\])?\s*\{[^}]{0,400}(?:pstricks|pst-\w+|psfrag|auto-pst-pdf)",
+    re.M,
 )
 _BIBLATEX = re.compile(r"^[^%\n]*\\(?:usepackage|RequirePackage)\s*(?:\[([^\]]{0,400})\])?\s*\{biblatex\}", re.M)
 _LUA = re.compile(r"directlua|latelua|luaexec|luadirect|luacode|\\lua\w*:|\^\^")

@@ -32,6 +32,7 @@ from storage.results import (
 )
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
+from tasks.ingest.sources import NOT_FETCHED
 from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.metrics.assemble import ConfigurationNumbers, RobustResults, robust_results
 from tasks.metrics.calibration import implied
@@ -160,11 +161,18 @@ def _provenance(sitting: Sitting, numbers: RobustResults | None) -> dict[str, An
     }
 
 
-def _state(counts: Iterable[CellCounts], grid: Grid) -> str:
+def _state(counts: Iterable[CellCounts], grid: Grid, excluded_families: Iterable[Exclusion] = ()) -> str:
     missing = any(entry.answered < entry.wanted for entry in counts)
     if not grid.versions:
         return "failed"
-    return "complete_with_gaps" if missing or grid.unmade else "complete"
+    to_fetch = any(entry.reason in NOT_FETCHED for entry in excluded_families)
+    return "complete_with_gaps" if missing or grid.unmade or to_fetch else "complete"
+
+
+def _writers(suite: Suite, grid: Grid) -> list[str]:
+    """The suite's producers, then those whose versions came with the papers."""
+    made = [spec.name for spec in suite.rewrite.producers]
+    return list(dict.fromkeys([*made, *(v.producer for v in grid.versions if v.version.facts.get("imported"))]))
 
 
 def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
@@ -194,11 +202,11 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
         benchmark=suite.benchmark,
         title=suite.title or suite.name,
         made_at=now(),
-        state=_state([entry.cells for entry in configurations], grid),
+        state=_state([entry.cells for entry in configurations], grid, excluded_families),
         families=_families(grid, human),
         versions=_versions(grid.versions),
         conditions=list(suite.rewrite.names()),
-        producers=[spec.name for spec in suite.rewrite.producers],
+        producers=_writers(suite, grid),
         configurations=configurations,
         effects=numbers.effects if numbers else [],
         comparisons=numbers.comparisons if numbers else [],

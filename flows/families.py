@@ -12,36 +12,53 @@ from storage.errors import SuiteError
 from storage.records import Family, HumanScore
 from storage.results import Exclusion
 from storage.store import Store
-from tasks.ingest.family import Ingested, remembered_family
+from tasks.ingest.arxiv.source import arxiv_sources
+from tasks.ingest.family import Ingested, remembered_source
 from tasks.ingest.human import read_human_scores
+from tasks.ingest.release import read_release, release_human_scores, release_sources
 from tasks.ingest.sample import sample
-from tasks.ingest.sources import PaperSource, find_sources, read_source
+from tasks.ingest.sources import Source, find_sources
 
 
 def human_scores(suite: Suite) -> list[HumanScore]:
-    """The human scores that the suite names; empty when it names none.
+    """The human scores that the suite names, else those that its source brings; empty when there are none.
 
     Raises:
         InputError: naming the file and the row of what is wrong.
     """
     given = suite.families.human_scores
+    if given is None and suite.families.source == "release":
+        return release_human_scores(read_release(suite.path(suite.families.path)))
     return [] if given is None else read_human_scores(suite.path(given))
 
 
-def sources_of(suite: Suite) -> list[PaperSource]:
+def _found(suite: Suite) -> list[Source]:
+    """All that the source holds, in its order."""
+    given = suite.families
+    path = suite.path(given.path)
+    if suite.benchmark == "robust_review":
+        match given.source:
+            case "folder":
+                return list(find_sources(path))
+            case "arxiv":
+                return list(arxiv_sources(path, given.base_url))
+            case "release":
+                return list(release_sources(read_release(path)))
+    raise SuiteError(f"families.source: {given.source!r} cannot be used with {suite.benchmark} here")
+
+
+def sources_of(suite: Suite) -> list[Source]:
     """The sources a suite takes in, after stratified sampling where it asks for it.
 
     Raises:
         SuiteError: when sampling is asked for without human scores.
         InputError: when the folder holds no paper.
     """
-    if suite.families.source != "folder":
-        raise SuiteError(f"families.source: {suite.families.source!r} cannot be used with {suite.benchmark} here")
-    found = find_sources(suite.path(suite.families.path))
+    found = _found(suite)
     wanted = suite.families.sample
     if wanted is None:
         return found
-    scores = {row.family: row.score for row in human_scores(suite)}
+    scores = {row.family: row.score for row in human_scores(suite) if row.dimension == "overall"}
     if not scores:
         raise SuiteError("families.sample: sampling by stratum needs families.human_scores")
     names = [source.name for source in found]
@@ -51,7 +68,7 @@ def sources_of(suite: Suite) -> list[PaperSource]:
 
 def remembered(suite: Suite, store: Store) -> list[Ingested]:
     """What the store knows of the suite's sources, in their order."""
-    known = (remembered_family(store, source.name, read_source(source)) for source in sources_of(suite))
+    known = (remembered_source(store, source) for source in sources_of(suite))
     return [one for one in known if one is not None]
 
 

@@ -81,6 +81,9 @@ def version_keys(suite: Suite, families: Sequence[Family]) -> dict[tuple[str, st
         by_family.setdefault(shard.family.family, []).append(shard)
     for family in families:
         wanted[family.family, ORIGINAL, NOBODY] = original_key(family)
+        for came in family.facts.get("versions", ()):
+            if suite.rewrite.conditions == "all" or came["condition"] in suite.rewrite.names():
+                wanted[family.family, came["condition"], came["producer"]] = came["key"]
         for shard in by_family.get(family.family, []):
             keys = shard.keys()
             for condition in shard.conditions:

@@ -13,10 +13,10 @@ from flows.grid import Grid, LabelledVersion, judged_by, look_up, producers, ver
 from flows.pairs import expected_pair_grid
 from flows.suites import Suite
 from storage.keys import step_key
-from storage.records import Family, Version
+from storage.records import Family, Step, Version
 from storage.store import Store
 from tasks.ingest.family import ingest_key, remembered_family
-from tasks.ingest.sources import Material, PaperSource, read_source
+from tasks.ingest.sources import Material, Source
 from tasks.judge.cells import VersionRef
 from tasks.judge.plan import PlanRow, Range, plan
 from tasks.judge.protocols import PROTOCOLS
@@ -26,11 +26,13 @@ from tasks.models.prices import cost_usd
 from tasks.rewrite.spec import Producer
 
 CHARS_PER_TOKEN = (4.8, 4.0, 3.0)
+UNSEEN_CHARS = 60_000
+"""About a conference paper with its appendix, for papers that are not fetched yet."""
 REWRITE_FACTOR = (1.3, 1.8, 3.0)
 """Prompt characters over the paper's: its outline, the instructions, and retries."""
 
 
-def _expected_family(source: PaperSource, material: Material) -> tuple[Family, int]:
+def _expected_family(source: Source, material: Material) -> tuple[Family, int]:
     """A stand-in for a family that is not ingested yet, and about how long its text will be."""
     chars = len(flatten(material.project)) if material.project else len(material.pdf) // 20
     family = Family(
@@ -45,12 +47,24 @@ def _expected_family(source: PaperSource, material: Material) -> tuple[Family, i
     return family, chars
 
 
+def _unseen(source: Source) -> Family:
+    """A stand-in for a paper that is not fetched yet: LaTeX, as most are."""
+    stand_in = step_key("expected-source", 1, family=source.name)
+    return Family(
+        key=stand_in, family=source.name, source_kind="latex", source_hash=stand_in, title=None, text_hash=stand_in
+    )
+
+
 def expected_families(suite: Suite, store: Store) -> tuple[list[Family], dict[str, int]]:
     """The suite's families, ingested or not (excluded ones are left out), and the length of those that are not."""
     families: list[Family] = []
     lengths: dict[str, int] = {}
     for source in sources_of(suite):
-        material = read_source(source)
+        material = source.look(store)
+        if material is None or isinstance(material, Step):
+            families += [] if isinstance(material, Step) and material.outcome == "excluded" else [_unseen(source)]
+            lengths[source.name] = UNSEEN_CHARS
+            continue
         known = remembered_family(store, source.name, material)
         if known is not None:
             families += [known.family] if known.family else []

@@ -42,6 +42,8 @@ class FamiliesSpec(Record):
     human_scores: str | None = None
     """CSV with ``family,score``, relative to the suite's file."""
     sample: Sample | None = None
+    base_url: str | None = None
+    """Of arxiv and openreview: another host than theirs (a mirror)."""
 
 
 class RewriteSpec(Record):

@@ -16,7 +16,8 @@ from storage.keys import step_key
 from storage.records import Family, Step, Version
 from storage.store import Store
 from storage.vocabulary import ORIGINAL
-from tasks.ingest.sources import Material, PaperSource, read_source
+from tasks.ingest.imported import imported_facts, imported_rows
+from tasks.ingest.sources import Material, Source
 from tasks.latex.baseline import MEDIA_TYPE, build_facts, carry_archive
 from tasks.latex.compile import Build, Limits, build
 from tasks.latex.engines import is_installed
@@ -71,7 +72,7 @@ def original_version(family: Family) -> Version:
 
 def ingest_family(
     store: Store,
-    source: PaperSource,
+    source: Source,
     *,
     limits: Limits | None = None,
     run_id: str | None = None,
@@ -89,7 +90,10 @@ def ingest_family(
     Raises:
         EnvironmentProblem: this machine has no TeX (and the paper is LaTeX).
     """
-    return ingest_material(store, source.name, read_source(source), limits=limits, run_id=run_id, retry=retry)
+    material = source.read(store, run_id=run_id, retry=retry)
+    if isinstance(material, Step):
+        return Ingested(source.name, material, None, False)
+    return ingest_material(store, source.name, material, limits=limits, run_id=run_id, retry=retry)
 
 
 def ingest_material(
@@ -129,13 +133,21 @@ def ingest_material(
         store.append(step)
         return Ingested(name, step, None, False)
     step = ended("done", None, None, {"words": family.words, "pages": family.pages})
-    store.append(family, original_version(family), step)
+    store.append(family, original_version(family), *imported_rows(store, family, material.versions, run_id), step)
     return Ingested(name, step, family, False)
 
 
 def remembered_family(store: Store, name: str, material: Material) -> Ingested | None:
     """What the store knows of a source, without doing anything; None when it was not ingested."""
     return _remembered(store, ingest_key(material), name, ())
+
+
+def remembered_source(store: Store, source: Source) -> Ingested | None:
+    """The same for a source that may not be here yet: then why it could not be fetched, where it was tried."""
+    material = source.look(store)
+    if material is None or isinstance(material, Step):
+        return None if material is None else Ingested(source.name, material, None, True)
+    return remembered_family(store, source.name, material)
 
 
 def _remembered(store: Store, key: str, name: str, retry: Collection[str]) -> Ingested | None:
@@ -162,8 +174,11 @@ def _family(store: Store, key: str, name: str, material: Material, limits: Limit
     if material.kind == "unusable":
         raise _Excluded(material.reason, material.detail)
     if material.project is None:
-        return _pdf_family(store, key, name, material.pdf)
-    return _latex_family(store, key, name, material.project, material.archive, limits)
+        family = _pdf_family(store, key, name, material.pdf)
+    else:
+        family = _latex_family(store, key, name, material.project, material.archive, limits)
+    facts = {**family.facts, **material.facts, **imported_facts(family.key, material.versions)}
+    return family.model_copy(update={"title": family.title or material.title, "facts": facts})
 
 
 def _latex_family(

@@ -7,13 +7,15 @@ run: it is a ``Material`` with the reason, so that it can be excluded by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from storage.errors import InputError
 from storage.keys import content_hash
+from storage.records import Step
+from storage.store import Store
 from tasks.ingest.archive import ArchiveRefused, sniff, unpack
 from tasks.latex.project import Project, load_project, make_project, to_tar
 
@@ -45,12 +47,24 @@ _NOT_PAPERS = (
 _PLAIN_FILES = frozenset({"license", "licence", "readme", "makefile", "copying", "notice"})
 
 
-@dataclass(frozen=True)
-class PaperSource:
-    """One entry of a folder of papers."""
+NOT_FETCHED = frozenset(
+    {
+        "rate_limited", "blocked", "server_error", "timed_out", "no_connection", "html_page_instead", "empty_answer",
+        "broken_answer", "closed",
+    }
+)
+"""Why a source could not be fetched this time; the next run tries again."""
 
-    name: str
+
+@dataclass(frozen=True)
+class ImportedVersion:
+    """A rewrite that came with a paper, as a PDF."""
+
+    condition: str
+    producer: str
     path: Path
+    content: str
+    """Hash of the PDF."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,9 @@ class Material:
         pdf: the bytes.
         reason: why it is unusable; a typed word.
         detail: the same in a sentence.
+        title: what the source's catalogue says; the paper's own title comes first.
+        facts: what else is known of it, for the family's ``facts``.
+        versions: rewrites that came with it.
     """
 
     kind: Literal["latex", "pdf", "unusable"]
@@ -73,6 +90,41 @@ class Material:
     pdf: bytes = field(default=b"", repr=False)
     reason: str = ""
     detail: str = ""
+    title: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    versions: tuple[ImportedVersion, ...] = ()
+
+
+class Source(Protocol):
+    """Where one family comes from: a file, a paper on a server, a paper of a release."""
+
+    @property
+    def name(self) -> str:
+        """The family's name."""
+
+    def look(self, store: Store) -> Material | Step | None:
+        """What is here of it already, or the step that says why it is not; None: it was never asked for."""
+
+    def read(self, store: Store, *, run_id: str | None = None, retry: Collection[str] = ()) -> Material | Step:
+        """The same, got where it is not here; a step (appended) where it could not be."""
+
+
+@dataclass(frozen=True)
+class PaperSource:
+    """One entry of a folder of papers."""
+
+    name: str
+    path: Path
+
+    def look(self, store: Store) -> Material:  # noqa: ARG002 - a file needs no store
+        """The paper."""
+        return read_source(self)
+
+    def read(
+        self, store: Store, *, run_id: str | None = None, retry: Collection[str] = ()  # noqa: ARG002
+    ) -> Material:
+        """The paper."""
+        return read_source(self)
 
 
 def find_sources(path: Path) -> list[PaperSource]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
-from prefect.states import Completed, State
+from prefect.states import Completed, Failed, State
 
 from storage.errors import InputError
-from storage.store import Store
+from storage.store import open_store
 from tasks.ingest.family import Ingested, ingest_family
-from tasks.ingest.sources import PaperSource
+from tasks.ingest.sources import Source
 
 
 def refuse_twins(ingested: Sequence[Ingested]) -> None:
@@ -32,7 +32,9 @@ def refuse_twins(ingested: Sequence[Ingested]) -> None:
 
 
 def ingest_state(ingested: Ingested) -> State[Any]:
-    """Cached, Completed, or Completed and named Excluded (a paper that does not build does not fail the run)."""
+    """Cached, Completed, Excluded (a paper that does not build does not fail the run), or Failed: tried again."""
+    if ingested.step.outcome == "failed":
+        return Failed(message=f"{ingested.step.reason}: {ingested.step.detail}", data=ingested)
     if ingested.family is None:
         return Completed(name="Excluded", message=f"{ingested.step.reason}: {ingested.step.detail}", data=ingested)
     if ingested.is_cached:
@@ -50,17 +52,17 @@ def ingest_state(ingested: Ingested) -> State[Any]:
     tags=["ingest"],
 )
 def ingest_task(
-    store: Store,
-    source: PaperSource,
+    store_url: str,
+    source: Source,
     run_id: str | None = None,
     retry: Collection[str] = (),
 ) -> State[Any]:
     """Ingest one paper.
 
     Args:
-        store: where everything is remembered.
-        source: the paper.
+        store_url: the store's address; opened once a process.
+        source: the paper; its path must be reachable where the task runs.
         run_id: the run this belongs to.
         retry: reasons of exclusions to try again.
     """
-    return ingest_state(ingest_family(store, source, run_id=run_id, retry=retry))
+    return ingest_state(ingest_family(open_store(store_url), source, run_id=run_id, retry=retry))

@@ -1,0 +1,1 @@
+"""Papers from arXiv: identifiers, a polite line to the export host, and what was fetched as sources of families."""

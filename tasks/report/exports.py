@@ -9,6 +9,8 @@ import polars as pl
 
 from storage.results import Results
 from tasks.report import typeset
+from tasks.report.bias import section_of
+from tasks.report.bias_charts import bias_figures
 from tasks.report.csv_cells import to_csv
 from tasks.report.figures import Figure, figures
 from tasks.report.tables import tables
@@ -25,7 +27,8 @@ def write_exports(results: Results, out: Path) -> list[Path]:
     Returns:
         The files, in the order of their names.
     """
-    drawn = figures(results, standing(results))
+    section = section_of(results)
+    drawn = figures(results, standing(results)) | (bias_figures(section) if section else {})
     files = table_files(results) | figure_files(drawn)
     files |= {f"figures/{name}.png": each.png() for name, each in drawn.items()}
     return write_files(files, out)

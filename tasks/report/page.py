@@ -18,6 +18,8 @@ from markupsafe import Markup
 
 from storage.results import Results
 from tasks.report import calibration, coverage, headline, leaderboard, numbers, words
+from tasks.report.bias import CELLS, RATES, bias_part, section_of
+from tasks.report.bias_charts import bias_figures
 from tasks.report.effects import CELL_STEPS, heat_table, legend
 from tasks.report.exports import figure_files, table_files
 from tasks.report.figures import Figure, figures
@@ -27,6 +29,8 @@ from tasks.report.verdicts import standing
 
 STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
+PLAIN_SCRIPTS = ("page.js", "tables.js", "plain.js")
+"""Of a page without a leaderboard of scores."""
 _MEDIA = {
     "json": "application/json",
     "csv": "text/csv",
@@ -65,11 +69,13 @@ def write_report(results: Results, out: Path) -> Path:
 def render(results: Results) -> str:
     """The page as text."""
     where = standing(results)
-    drawn = figures(results, where)
-    style, script = _asset("css", STYLES), _asset("js", SCRIPTS)
+    about_pairs = results.benchmark == "judge_bias"
+    section = section_of(results)
+    drawn, pair_figures = figures(results, where), bias_figures(section) if section else {}
+    style, script = _asset("css", STYLES), _asset("js", PLAIN_SCRIPTS if about_pairs else SCRIPTS)
     return (
         _environment()
-        .get_template("page.html.j2")
+        .get_template("bias_page.html.j2" if about_pairs else "page.html.j2")
         .render(
             results=results,
             where=where,
@@ -86,12 +92,17 @@ def render(results: Results) -> str:
             exclusion_counts=coverage.exclusion_counts(results),
             versions=coverage.version_rows(results),
             costs=coverage.cost_rows(where),
-            sections=[(words.plain(name), node(value)) for name, value in results.sections.items()],
+            sections=[
+                (words.plain(name), node(value)) for name, value in results.sections.items() if value is not section
+            ],
+            bias=bias_part(section) if section else None,
+            bias_figures=pair_figures,
+            bias_words={"rates": RATES, "cells": CELLS},
             provenance=flat(results.provenance),
             figures=drawn,
             metrics=words.METRICS,
             verdicts=words.VERDICTS,
-            downloads=_downloads(results, drawn),
+            downloads=_downloads(results, drawn | pair_figures),
             style=Markup(style),  # noqa: S704 - our own files, as is the script
             script=Markup(script),  # noqa: S704
             script_hash=_hash(script),

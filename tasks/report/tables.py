@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from storage.results import Estimate, Results
+from tasks.report.bias import bias_table, section_of
 from tasks.report.numbers import finite
 from tasks.report.published import beside
 from tasks.report.verdicts import Standing, estimate, standing
@@ -33,7 +34,9 @@ _ESTIMATE: dict[str, Any] = {
 def tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table by name. A table without rows still has its columns."""
     where = standing(results)
+    section = section_of(results)
     return {
+        **({"bias": bias_table(section)} if section else {}),
         "leaderboard": _leaderboard(where),
         "metrics": _metrics(where),
         "effects": _effects(results),

@@ -22,7 +22,7 @@ CHARS_PER_TOKEN = (4.8, 4.0, 3.0)
 """Low, expected and high counts of tokens in a paper's text."""
 PDF_FACTOR = (1.0, 1.3, 2.5)
 """A PDF sent natively costs its text and pictures of its pages."""
-SECONDS_A_CALL = {"openai": 20.0, "phantom": 0.004, "local": 2.0}
+SECONDS_A_CALL = {"openai": 20.0, "phantom": 0.004, "local": 2.0, "classifier": 0.5}
 """Typical latency by kind of endpoint; only the order of magnitude is meant."""
 LOCAL_TOKENS_A_SECOND = 250.0
 

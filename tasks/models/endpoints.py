@@ -41,7 +41,8 @@ class EndpointSpec(BaseModel):
 
     name: str = ""
     """The label people use; filled by the suite loader and no part of any key."""
-    kind: Literal["openai", "phantom", "local"] = "openai"
+    kind: Literal["openai", "phantom", "local", "classifier"] = "openai"
+    """``classifier``: sequence classifiers in this process, asked with ``api: reward`` (``classifier.py``)."""
     base_url: str | None = None
     """With its path, e.g. ``https://api.openai.com/v1``; needed for ``kind: openai``, refused for the others."""
     api: Literal["responses", "chat", "reward"] = "chat"
@@ -96,6 +97,8 @@ class EndpointSpec(BaseModel):
             raise ValueError("base_url is needed for kind: openai")
         if self.kind != "openai" and self.base_url is not None:
             raise ValueError(f"base_url has no meaning for kind: {self.kind}")
+        if self.kind == "classifier" and self.api != "reward":
+            raise ValueError("kind: classifier is asked with api: reward")
         return self
 
     @property
@@ -105,6 +108,8 @@ class EndpointSpec(BaseModel):
             return "phantom://"
         if self.kind == "local":
             return f"local://{EMBEDDED_MODEL_FILE}"
+        if self.kind == "classifier":
+            return "classifier://"
         return self.base_url or ""
 
     @cached_property

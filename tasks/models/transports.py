@@ -19,7 +19,10 @@ IN_PROCESS_URL = "http://in-process.invalid/v1"
 
 TransportFactory = Callable[[], httpx2.AsyncBaseTransport]
 
-_TARGETS: dict[str, str] = {"phantom": "tasks.models.phantom_transport:PhantomTransport"}
+_TARGETS: dict[str, str] = {
+    "phantom": "tasks.models.phantom_transport:PhantomTransport",
+    "classifier": "tasks.models.classifier:ClassifierTransport",
+}
 _registered: dict[str, TransportFactory] = {}
 
 

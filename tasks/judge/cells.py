@@ -8,7 +8,7 @@ No label is.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -54,6 +54,9 @@ class VersionRef(Record):
     """Length of its text."""
     first_repeat: int = 0
     """Where its repeats begin: a repeat of the original is the original asked again, not its answer shown again."""
+    context_hash: str | None = None
+    """Of the literature that is shown beside it."""
+    context_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,8 @@ def judgement_key(manner: str, given: Given, repeat: int, too_long: str | None) 
 
 
 def cells_of(
-    protocol: dict[str, Any], manner: Manner, versions: Sequence[VersionRef], repeats: int = 1
+    protocol: dict[str, Any], manner: Manner, versions: Sequence[VersionRef], repeats: int = 1,
+    context_limits: Mapping[str, int] | None = None,
 ) -> list[Cell]:
     """Every cell of one manner over some versions.
 
@@ -151,6 +155,7 @@ def cells_of(
         manner: how they are asked.
         versions: whole families, so that the rule for long papers sees all of each.
         repeats: how often each is asked.
+        context_limits: family -> characters of literature that each of its versions may be shown beside it.
 
     Raises:
         ValueError: when the PDF is to be shown of a version that has none.
@@ -166,7 +171,9 @@ def cells_of(
         limit = limits.get(version.family_key)
         # A PDF cannot be cut: such a family is refused whatever the rule says.
         rule = None if limit is None else "refuse" if kind == "pdf" else manner.too_long
-        given = Given(kind, content, limit)
+        room = (context_limits or {}).get(version.family_key)
+        beside = room if room is not None and version.context_chars > room else None
+        given = Given(kind, content, limit, version.context_hash, beside)
         for repeat in range(version.first_repeat, version.first_repeat + repeats):
             cells.append(Cell(
                 key=judgement_key(shared, given, repeat, rule), version=version, given=given, repeat=repeat,

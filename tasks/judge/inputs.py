@@ -30,12 +30,20 @@ class Given:
     """Content hash of the version's text, of its PDF, or of the archive of its LaTeX project."""
     limit_chars: int | None = None
     """The text is cut after so many characters; None when it is whole."""
+    context: str | None = None
+    """Content hash of the literature that is shown beside it."""
+    context_limit: int | None = None
+    """The literature is cut to whole works within so many characters; None when it is whole."""
 
     def identity(self) -> dict[str, Any]:
         """What enters the judgement's key."""
         derived = self.kind in ("abstract", "markdown", "latex") or self.limit_chars is not None
-        return {"kind": self.kind, "hash": self.hash, "limit_chars": self.limit_chars,
-                "rules": INPUT_RULES if derived else None}
+        shown: dict[str, Any] = {"kind": self.kind, "hash": self.hash, "limit_chars": self.limit_chars,
+                                 "rules": INPUT_RULES if derived else None}
+        # Named only where there is one, so that what has no literature keeps the key it always had.
+        if self.context is not None:
+            shown["context"] = {"hash": self.context, "limit_chars": self.context_limit}
+        return shown
 
 
 _ABSTRACT = re.compile(r"(?im)^[ \t]*(?:abstract|a\s?b\s?s\s?t\s?r\s?a\s?c\s?t)\b[ \t]*[.:—–-]*")

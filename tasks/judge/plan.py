@@ -60,7 +60,10 @@ class PlanRow(Record):
 
 def _chars(cell: Cell) -> int:
     chars = cell.version.chars if cell.given.limit_chars is None else min(cell.version.chars, cell.given.limit_chars)
-    return min(chars, ABSTRACT_CHARS) if cell.given.kind == "abstract" else chars
+    if cell.given.kind == "abstract":
+        return min(chars, ABSTRACT_CHARS)
+    beside, most = cell.version.context_chars, cell.given.context_limit
+    return chars + (beside if most is None else min(beside, most))
 
 
 def _input_tokens(cells: Sequence[Cell], prompt_chars: int) -> Range:

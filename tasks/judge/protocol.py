@@ -21,6 +21,7 @@ from tasks.judge.inputs import InputKind, abstract_of, cut
 from tasks.judge.recalls import Recalls
 from tasks.judge.renderings import latex_of, markdown_of
 from tasks.models.asks import Ask
+from tasks.models.endpoints import EndpointSpec
 from tasks.models.engine import Engine
 
 
@@ -53,12 +54,13 @@ class Bench:
         """Finds earlier answers of many asks in one query; from the shard's thread."""
         self._recalls.look_up([ask.key for ask in asks])
 
-    async def ask(self, ask: Ask, accept: Callable[[Call], Outcome]) -> Call:
+    async def ask(self, ask: Ask, accept: Callable[[Call], Outcome], endpoint: EndpointSpec | None = None) -> Call:
         """An acceptable earlier answer for nothing, else a new one.
 
         Args:
             ask: what is asked.
             accept: reads an answered call and says ``answered``, or why not.
+            endpoint: where, for a step that another model does; None is the manner's own.
 
         Returns:
             The accepted call, or the last that was not accepted. Where earlier runs were answered as often as the
@@ -68,20 +70,20 @@ class Bench:
             if ask.key in self.settled:
                 self.remembered += 1
             else:
-                self.settled[ask.key] = await self._answer(ask, accept)
+                self.settled[ask.key] = await self._answer(ask, accept, endpoint or self.manner.endpoint)
             return self.settled[ask.key]
 
-    async def _answer(self, ask: Ask, accept: Callable[[Call], Outcome]) -> Call:
+    async def _answer(self, ask: Ask, accept: Callable[[Call], Outcome], endpoint: EndpointSpec) -> Call:
         earlier = await self._recalls.of(ask.key)
         for call in earlier:
             if accept(call) is Outcome.answered:
                 self.remembered += 1
                 return call
-        if earlier and not self.insists and len(earlier) >= self.manner.endpoint.attempts:
+        if earlier and not self.insists and len(earlier) >= endpoint.attempts:
             self.remembered += 1
             return earlier[-1]
         self.bought += 1
-        return await self.engine.ask(ask, self.manner.endpoint, accept)
+        return await self.engine.ask(ask, endpoint, accept)
 
     def shown_text(self, cell: Cell) -> str:
         """The hash of the text that a cell shows: the version's own, its abstract, its LaTeX, or its beginning."""
@@ -114,6 +116,8 @@ class Protocol(ABC):
     """Low, expected and high tokens of all answers about one version, for plans."""
     is_about_pairs: bool = False
     """Whether its items are pairs of answers, not single texts."""
+    is_about_ideas: bool = False
+    """Whether its items are research ideas, perhaps with literature beside them."""
     is_about_single_answers: bool = False
     """Whether it sees each answer of a pair alone."""
     prompt_chars: int = 0

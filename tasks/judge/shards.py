@@ -16,6 +16,7 @@ from storage.records import Judgement, Record
 from storage.store import Store
 from storage.vocabulary import TRANSIENT, Outcome
 from tasks.judge.cells import Cell, VersionRef, cells_of
+from tasks.judge.contexts import literature_limits
 from tasks.judge.protocol import Bench, Protocol, judgement_row
 from tasks.judge.protocols import Configuration
 from tasks.models.endpoints import EndpointSpec
@@ -72,8 +73,9 @@ def wanted_cells(
     configuration: Configuration, endpoint: EndpointSpec, versions: Sequence[VersionRef], repeats: int = 1
 ) -> list[Cell]:
     """Every cell that a configuration wants over some versions (whole families); pure."""
-    protocol = configuration.way()
-    return cells_of(protocol.identity(configuration.scoring), configuration.manner(endpoint), versions, repeats)
+    protocol, manner = configuration.way(), configuration.manner(endpoint)
+    limits = literature_limits(manner, versions) if protocol.is_about_ideas else None
+    return cells_of(protocol.identity(configuration.scoring), manner, versions, repeats, limits)
 
 
 def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:

@@ -58,7 +58,7 @@ class SingleCall(Protocol):
             Message(role="user", parts=tuple(parts)),
         )
         return Ask.at(
-            manner.endpoint, manner.model, messages, parameters=_parameters(manner, cell.repeat),
+            manner.endpoint, manner.model, messages, parameters=sampling(manner, cell.repeat),
             response_schema=self.form.json_schema(), repeat=cell.repeat,
         )
 
@@ -96,7 +96,8 @@ def _fenced(bench: Bench, cell: Cell) -> list[Part]:
     return [_text(bench.store.put_text(lines.opening)), _text(shown), _text(bench.store.put_text(lines.closing))]
 
 
-def _parameters(manner: Manner, repeat: int) -> dict[str, Any]:
+def sampling(manner: Manner, repeat: int) -> dict[str, Any]:
+    """The parameters that are sent for one repeat."""
     # A phantom has no chance of its own: what differs between repeats must be in the request.
     if manner.endpoint.kind == "phantom" and repeat:
         return {"seed": repeat, **manner.parameters}

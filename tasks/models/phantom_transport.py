@@ -18,6 +18,7 @@ import orjson
 from storage.records import now
 from tasks.models.fence import unfenced
 from tasks.models.phantom import PHANTOMS, Phantom, read
+from tasks.models.phantom_idea_wire import idea_answer, reads_ideas
 from tasks.models.phantom_pair_wire import pair_answer, reward_answer
 from tasks.models.phantom_pairs import PAIR_PHANTOMS, PairPhantom
 from tasks.models.scales import Scale
@@ -166,6 +167,17 @@ def _refused(status: int, code: str, message: str) -> httpx2.Response:
     return httpx2.Response(status, json={"error": {"message": message, "type": "invalid_request_error", "code": code}})
 
 
+def _about_ideas(model: str, body: dict[str, Any], path: str, tokens: int) -> httpx2.Response:
+    """The answer of a judge or reader of ideas; a prompt without an idea is a request it cannot serve."""
+    said, user = _prompt(body)
+    digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    answer = idea_answer(model, user, _schema(body), digest, int(body.get("seed") or 0))
+    if answer is None:
+        return _refused(400, "invalid_request", f"{model} reads research ideas, and this prompt shows none")
+    form = _responses if path.endswith("/responses") else _chat
+    return httpx2.Response(200, json=form(model, answer, None, (tokens, len(answer) // 4 + 1)))
+
+
 def _about_pairs(phantom: PairPhantom, body: dict[str, Any], path: str, tokens: int) -> httpx2.Response:
     """The answer of a judge of pairs; a prompt without a pair is a request it cannot serve."""
     is_reward = path.endswith("/reward")
@@ -192,6 +204,8 @@ class PhantomTransport(httpx2.AsyncBaseTransport):
         judge_of_pairs = PAIR_PHANTOMS.get(str(body.get("model")))
         if judge_of_pairs is not None:
             return _about_pairs(judge_of_pairs, body, path, len(raw) // 4)
+        if reads_ideas(str(body.get("model"))):
+            return _about_ideas(str(body["model"]), body, path, len(raw) // 4)
         phantom = PHANTOMS.get(str(body.get("model")))
         if phantom is None:
             known = f"{min(PHANTOMS)} to {max(PHANTOMS)}"

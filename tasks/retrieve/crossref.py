@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
+from urllib.parse import quote
 
 import habanero
 import httpx2
@@ -17,9 +18,9 @@ from habanero.exceptions import RequestError
 from tasks.retrieve.cleaning import clean, doi_key
 from tasks.retrieve.faults import LONGEST_WAIT_S, ProviderFault, fault_of, patiently
 from tasks.retrieve.limiter import Limiter
+from tasks.retrieve.spec import CROSSREF as HOST
 from tasks.retrieve.works import Answer, Found
 
-HOST: Final = "https://api.crossref.org"
 VERSION: Final = 1
 """Raised by hand when other records come out of the same reply."""
 TYPES: Final = ("journal-article", "proceedings-article", "posted-content", "book-chapter", "report", "dissertation")
@@ -93,7 +94,9 @@ class Crossref:
         for name in dict.fromkeys(ids):
             doi = doi_key(name) or name
             try:
-                reply = patiently(self._limiter, partial(_asked, partial(self._client.works, ids=doi)), cap_s=self._cap_s)
+                # A DOI may hold characters that mean something else in an address.
+                call = partial(self._client.works, ids=quote(doi, safe="/()._;:-"))
+                reply = patiently(self._limiter, partial(_asked, call), cap_s=self._cap_s)
             except ProviderFault as fault:
                 if fault.kind != "not_found":
                     raise

@@ -19,9 +19,9 @@ from requests.adapters import HTTPAdapter
 from tasks.retrieve.cleaning import clean, doi_key
 from tasks.retrieve.faults import LONGEST_WAIT_S, ProviderFault, fault_of, patiently
 from tasks.retrieve.limiter import Limiter
+from tasks.retrieve.spec import OPENALEX as HOST
 from tasks.retrieve.works import Answer, Found
 
-HOST: Final = "https://api.openalex.org"
 VERSION: Final = 1
 """Raised by hand when other records come out of the same reply."""
 PER_PAGE: Final = 100

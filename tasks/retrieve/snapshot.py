@@ -133,7 +133,7 @@ def _searched(store: Store, source: Source, idea: Idea, run_id: str | None) -> _
     return search
 
 
-def literature(works: Sequence[Found] | Sequence[Work]) -> str:
+def literature(works: Sequence[Found | Work]) -> str:
     """The list as judges read it: numbered, title and year, abstract where there is one, an empty line between works.
 
     The same text for every variant of an idea; no entry holds an empty line, so that whole works can be cut off.
@@ -160,8 +160,8 @@ def retrieve(store: Store, source: Source, family: Family, run_id: str | None = 
         run_id: enters the step rows.
 
     Returns:
-        ``done`` with ``literature`` (hash), ``chars``, ``works``, ``wanted``, ``shortfall`` and what each provider gave;
-        ``failed`` when works are lacking because a provider failed.
+        ``done`` with ``literature`` (hash), ``chars``, ``works``, ``wanted``, ``shortfall`` and what each provider
+        gave; ``failed`` when works are lacking because a provider failed.
 
     Raises:
         InputError: when a file of works cannot be read.

@@ -5,13 +5,14 @@ Here belongs the description. What is found is ``snapshot.py``'s matter.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
 from storage.records import Record
-from tasks.retrieve.crossref import HOST as CROSSREF
-from tasks.retrieve.openalex import HOST as OPENALEX
+
+OPENALEX: Final = "https://api.openalex.org"
+CROSSREF: Final = "https://api.crossref.org"
 
 
 class ContextSpec(Record):

@@ -126,8 +126,9 @@ def retrieve_task(
     short = sum(bool(step.output.get("shortfall")) for step in steps if step.outcome == "done")
     failed = [step for step in steps if step.outcome == "failed"]
     if failed:
-        return Failed(message=f"{len(failed)} snapshots are to be tried again; first: {failed[0].detail}", data=outcomes)
-    return Completed(message=f"{len(steps)} snapshots made, {short} of them with fewer works than wanted", data=outcomes)
+        said = f"{len(failed)} snapshots are to be tried again; first: {failed[0].detail}"
+        return Failed(message=said, data=outcomes)
+    return Completed(message=f"{len(steps)} snapshots made, {short} with fewer works than wanted", data=outcomes)
 
 
 def retrieve_all(

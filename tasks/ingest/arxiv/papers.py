@@ -81,16 +81,14 @@ class Shelf:
             retry: reasons of final refusals to try again.
         """
         with _fetching:
-            known = self.known(store, wanted)
-            if isinstance(known, bytes) or (known is not None and _is_final(known, retry)):
-                return known
             step, key = "arxiv_paper", paper_key(wanted)
             try:
                 about = _last(store, key)
                 if about is None or (about.outcome != "done" and not _is_final(about, retry)):
                     about = self._ask_about(store, wanted, run_id)
-                if about.outcome != "done":
-                    return about
+                known = self.known(store, wanted)
+                if isinstance(known, bytes) or (known is not None and _is_final(known, retry)):
+                    return known
                 step, key = "arxiv_source", source_key(_version(about))
                 return self._download(store, _version(about), run_id)
             except (NotThere, NotFetched) as fault:
@@ -109,17 +107,21 @@ class Shelf:
         data = self.line.get(
             "/api/query", read_feed, id_list=",".join(each.text for each in asked), max_results=str(len(asked))
         )
-        found = {each.paper: each for each in read_feed(data)}
         exact = {each.id: each for each in read_feed(data)}
+        # Where a paper was asked for both without and with a version, the newest one answers the first.
+        found = {each.paper: each for each in sorted(exact.values(), key=lambda each: each.version)}
         steps: dict[ArxivId, Step] = {}
         for each in asked:
             about = found.get(each.paper) if each.version is None else exact.get(each)
             steps[each] = Step(
                 key=paper_key(each), step="arxiv_paper", run_id=run_id, outcome="done" if about else "excluded",
-                reason=None if about else "not_found", detail=None if about else f"arXiv knows no {each.text}",
+                reason=None if about else "not_found", 
+                detail=None if about else f"{each.text}: arXiv knows no such paper",
                 output=about.model_dump() if about else {},
             )
         store.append(*steps.values())
+        if steps[wanted].outcome != "done":
+            raise NotThere("not_found", "arXiv knows no such paper")
         return steps[wanted]
 
     def _download(self, store: Store, version: ArxivId, run_id: str | None) -> bytes:

@@ -13,7 +13,7 @@ from storage.records import Family, HumanScore
 from storage.results import Exclusion
 from storage.store import Store
 from tasks.ingest.arxiv.source import arxiv_sources
-from tasks.ingest.family import Ingested, remembered_source
+from tasks.ingest.family import Ingested, remembered_sources
 from tasks.ingest.human import read_human_scores
 from tasks.ingest.release import read_release, release_human_scores, release_sources
 from tasks.ingest.sample import sample
@@ -68,8 +68,7 @@ def sources_of(suite: Suite) -> list[Source]:
 
 def remembered(suite: Suite, store: Store) -> list[Ingested]:
     """What the store knows of the suite's sources, in their order."""
-    known = (remembered_source(store, source) for source in sources_of(suite))
-    return [one for one in known if one is not None]
+    return [one for one in remembered_sources(store, sources_of(suite)) if one is not None]
 
 
 def families_in(known: Sequence[Ingested]) -> list[Family]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -142,28 +142,44 @@ def remembered_family(store: Store, name: str, material: Material) -> Ingested |
     return _remembered(store, ingest_key(material), name, ())
 
 
-def remembered_source(store: Store, source: Source) -> Ingested | None:
-    """The same for a source that may not be here yet: then why it could not be fetched, where it was tried."""
-    material = source.look(store)
-    if material is None or isinstance(material, Step):
-        return None if material is None else Ingested(source.name, material, None, True)
-    return remembered_family(store, source.name, material)
+def remembered_sources(store: Store, sources: Sequence[Source]) -> list[Ingested | None]:
+    """What the store knows of many sources, in their order, in a few queries for all of them.
+
+    None for a source that was never asked for; one that could not be fetched comes with the step that says why.
+    """
+    looks = [source.look(store) for source in sources]
+    keys = [ingest_key(look) if isinstance(look, Material) else None for look in looks]
+    wanted = [key for key in keys if key is not None]
+    unsettled = set(store.missing("steps", wanted))
+    steps = {step.key: step for step in store.load(Step, wanted) if step.key not in unsettled}
+    families = {family.key: family for family in store.load(Family, steps)}
+    found: list[Ingested | None] = []
+    for source, look, key in zip(sources, looks, keys, strict=True):
+        if key is None:
+            found.append(Ingested(source.name, look, None, True) if isinstance(look, Step) else None)
+        else:
+            step = steps.get(key)
+            found.append(_known(store, source.name, step, families.get(key)) if step else None)
+    return found
 
 
 def _remembered(store: Store, key: str, name: str, retry: Collection[str]) -> Ingested | None:
     if store.missing("steps", [key], retry=retry):
         return None
     step = store.load(Step, [key])[0]
+    families = store.load(Family, [key]) if step.outcome == "done" else []
+    return _known(store, name, step, families[0] if families else None)
+
+
+def _known(store: Store, name: str, step: Step, family: Family | None) -> Ingested | None:
     if step.outcome == "excluded":
         lacking = step.output.get("missing")
         # What was not installed then may be now: only this machine's state decides.
         if step.reason in _MENDABLE and isinstance(lacking, str) and is_installed(lacking):
             return None
         return Ingested(name, step, None, True)
-    families = store.load(Family, [key])
-    if not families or not store.blobs.has(families[0].source_hash):
+    if family is None or not store.blobs.has(family.source_hash):
         return None
-    family = families[0]
     if family.family != name:
         family = family.model_copy(update={"family": name})
         store.append(family)

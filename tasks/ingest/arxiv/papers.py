@@ -115,7 +115,7 @@ class Shelf:
             about = found.get(each.paper) if each.version is None else exact.get(each)
             steps[each] = Step(
                 key=paper_key(each), step="arxiv_paper", run_id=run_id, outcome="done" if about else "excluded",
-                reason=None if about else "not_found", 
+                reason=None if about else "not_found",
                 detail=None if about else f"{each.text}: arXiv knows no such paper",
                 output=about.model_dump() if about else {},
             )

@@ -8,12 +8,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import bm25s
-
+from storage.lazy import LazyModule
 from tasks.retrieve.cleaning import folded
 from tasks.retrieve.works import Found
+
+if TYPE_CHECKING:
+    import bm25s
+else:
+    bm25s = LazyModule("bm25s")
 
 RANKING_VERSION: Final = 1
 MOST_FORMS: Final = 500_000

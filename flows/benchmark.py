@@ -8,9 +8,11 @@ from prefect import flow, runtime
 from prefect.states import Completed, Failed, State
 
 from flows.aggregate import aggregate
+from flows.failures import publish_operations
 from flows.ingest import ingest
 from flows.judge import judge
 from flows.publish import publish, stored_results
+from flows.retrying import reasons
 from flows.rewrite import rewrite
 from flows.sitting import Sitting, sit
 from storage.records import Run
@@ -56,6 +58,7 @@ def benchmark(
     only: Stage | None = None,
     retry: list[str] | None = None,
     run_id: str | None = None,
+    only_failed: bool = False,
 ) -> State[Any]:
     """Run a suite from its sources to its report; resumes by itself.
 
@@ -67,7 +70,9 @@ def benchmark(
         only: one stage; None is all.
         retry: outcomes and reasons to try again although they are final.
         run_id: the run this belongs to; None for a new one.
+        only_failed: try everything again that failed for good, too; what is there is never bought again.
     """
+    retry = reasons(retry, only_failed)
     sitting = sit(suite, set_fields, store_url, run_id)
     common: dict[str, Any] = {
         "suite": suite,
@@ -84,22 +89,24 @@ def benchmark(
     if only in (None, "judge") and sitting.families():
         states.append(judge(**common, retry=retry, return_state=True))
     if only not in (None, "aggregate", "publish"):
-        return _ended(sitting, states, None)
+        return _ended(sitting, states, None, None)
     made = aggregate(**common)
     results = stored_results(sitting.store, made)
     if only != "aggregate":
         publish(made, sitting.store.url, out)
-    return _ended(sitting, states, results)
+        publish_operations(results)
+    return _ended(sitting, states, results, made)
 
 
-def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None) -> State[Any]:
+def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None, made: str | None) -> State[Any]:
     failed = [state for state in states if not state.is_completed()]
     told = summary(results) if results else f"{sitting.suite.name}: stage ended"
     state = results.state if results else ("stage_with_gaps" if failed else "stage_complete")
     _note(sitting, "ended", state, {"summary": told})
+    data = {"state": state, "summary": told, "results": made}
     if failed:
-        return Failed(message=f"{told}; {failed[0].message}", data={"state": state, "summary": told})
+        return Failed(message=f"{told}; {failed[0].message}", data=data)
     if state == "failed":
-        return Failed(message=f"{told}: no family could be used", data={"state": state, "summary": told})
+        return Failed(message=f"{told}: no family could be used", data=data)
     name = "Completed with gaps" if state == "complete_with_gaps" else None
-    return Completed(message=told, name=name, data={"state": state, "summary": told})
+    return Completed(message=told, name=name, data=data)

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Command] = {
     "report": Command("flows.commands.report:report", "The page, metrics.json and the tables of what is stored."),
     "metrics": Command("flows.commands.metrics:app", "The metrics of anyone's scores: CSV, Parquet or JSON lines."),
     "verify": Command("flows.commands.verify:verify_command", "Re-hash texts, blobs and keys; say what is damaged."),
+    "serve": Command("flows.commands.serve:serve", "Prefect's UI, a worker, deployments and limits, on one machine."),
     "doctor": Command("flows.commands.doctor:doctor", "TeX, Python, store, Prefect, keys, disk: ok or what to do."),
 }
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from prefect import flow
 from prefect.states import Completed, State
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.families import human_scores, sources_of
 from flows.pairs import named_pairs
 from flows.progress import BOARD
+from flows.runners import task_runner
 from flows.sitting import Sitting, sit
 from tasks.ingest.family import Ingested
 from tasks.ingest.pairs import ingest_pairs
@@ -20,7 +20,7 @@ AT_ONCE = 2
 """Papers that are built at a time."""
 
 
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=AT_ONCE)
+RUNNER: Any = task_runner(AT_ONCE)
 
 
 @flow(name="ingest", flow_run_name="ingest-{suite}", task_runner=RUNNER)
@@ -46,7 +46,7 @@ def ingest(
     sitting.store.append(*human_scores(sitting.suite))
     sources = sources_of(sitting.suite)
     BOARD.start("ingest", len(sources))
-    futures = [ingest_task.submit(sitting.store, source, sitting.run_id, tuple(retry or ())) for source in sources]
+    futures = [ingest_task.submit(sitting.store.url, source, sitting.run_id, tuple(retry or ())) for source in sources]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()

@@ -8,10 +8,10 @@ from typing import Any
 from prefect import allow_failure, flow
 from prefect.futures import PrefectFuture
 from prefect.states import Completed, State
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.grid import Grid, judged_by
 from flows.progress import BOARD, Spent
+from flows.runners import is_deployed, task_runner
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
 from storage.vocabulary import Outcome
@@ -66,13 +66,18 @@ def questions(order: ShardOrder) -> list[str]:
     return [question + order.versions[0].family_key for question in asked]
 
 
+def _outcomes(retry: Sequence[str] | None) -> list[Outcome]:
+    """The outcomes among what is to be tried again; reasons of exclusions are the other stages' matter."""
+    return [Outcome(name) for name in retry or () if name in Outcome.__members__]
+
+
 def _spent(engine: Engine) -> Spent:
     counters = engine.counters
     usd = None if counters.unpriced else counters.usd
     return Spent(counters.calls, counters.input_tokens + counters.output_tokens, usd, counters.in_flight)
 
 
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+RUNNER: Any = task_runner(SHARDS_AT_ONCE)
 
 
 @flow(name="judge", flow_run_name="judge-{suite}", task_runner=RUNNER)
@@ -93,7 +98,7 @@ def judge(
         run_id: the run this belongs to; None for a run of its own.
     """
     sitting: Sitting = sit(suite, set_fields, store_url, run_id)
-    orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, [Outcome(name) for name in retry or ()])
+    orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, _outcomes(retry))
     engine = sitting.engine()
     BOARD.watch_spending(lambda: _spent(engine))
     BOARD.start("judge", sum(cells for _, cells in orders))
@@ -103,7 +108,9 @@ def judge(
         # Two configurations that ask the same question take turns: the second finds the first one's answers.
         own = questions(order)
         earlier = [future for question in own for future in by_question.get(question, [])]
-        future = judge_shard_task.submit(sitting.store.url, order, wait_for=earlier, return_state=False)
+        future = judge_shard_task.submit(
+            sitting.store.url, order, is_shared=is_deployed(), wait_for=earlier, return_state=False
+        )
         for question in own:
             by_question.setdefault(question, []).append(allow_failure(future))
         futures.append((future, cells))

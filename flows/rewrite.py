@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from prefect import flow
 from prefect.states import Completed, State
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.grid import rewrite_shards
 from flows.pairs import injection_shards
 from flows.progress import BOARD
+from flows.runners import are_threads, is_deployed, task_runner
 from flows.sitting import Sitting, sit
 from storage.records import Step
 from tasks.rewrite.injections.making import inject_task, missing_injections
-from tasks.rewrite.original import paper_of
 from tasks.rewrite.shards import missing_of
 from tasks.rewrite.tasks import rewrite_task
 
@@ -28,7 +26,7 @@ def _tell(step: Step) -> None:
     BOARD.advance(STAGE, failed=0 if step.outcome == "done" else 1)
 
 
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+RUNNER: Any = task_runner(SHARDS_AT_ONCE)
 
 
 @flow(name="rewrite", flow_run_name="rewrite-{suite}", task_runner=RUNNER)
@@ -59,12 +57,12 @@ def rewrite(
     BOARD.advance(STAGE, wanted - there, cached=wanted - there)
     futures = [
         rewrite_task.submit(
-            sitting.store,
+            sitting.store.url,
             shard,
-            partial(paper_of, sitting.store, shard.family),
             run_id=sitting.run_id,
-            tell=_tell,
             missing=missing,
+            tell=_tell if are_threads() else None,
+            is_shared=is_deployed(),
         )
         for shard, missing in zip(shards, lacking, strict=True)
     ]
@@ -82,7 +80,8 @@ def inject(sitting: Sitting, retry: frozenset[str]) -> list[State[Any]] | State[
     wanted = sum(len({each.key for each in shard.injections()}) for shard in shards)
     BOARD.start(STAGE, wanted)
     BOARD.advance(STAGE, wanted - open_, cached=wanted - open_)
-    futures = [inject_task.submit(sitting.store, shard, run_id=sitting.run_id, tell=_tell) for shard in shards]
+    tell = _tell if are_threads() else None
+    futures = [inject_task.submit(sitting.store.url, shard, sitting.run_id, tell) for shard in shards]
     for future in futures:
         future.wait()
     BOARD.end(STAGE)

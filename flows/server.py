@@ -37,7 +37,8 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _healthy(url: str) -> bool:
+def healthy(url: str) -> bool:
+    """Whether a Prefect API answers there."""
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=2) as answer:  # noqa: S310  (a loopback address of ours)
             return bool(answer.status == 200)
@@ -45,12 +46,13 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def _recorded(folder: Path) -> str | None:
+def recorded(folder: Path) -> str | None:
+    """The URL of the server that the folder knows of, when it answers."""
     try:
         url = json.loads((folder / "server.json").read_text())["url"]
     except (OSError, ValueError, KeyError):
         return None
-    return str(url) if _healthy(str(url)) else None
+    return str(url) if healthy(str(url)) else None
 
 
 def _spawn_keeper(folder: Path) -> subprocess.Popen[bytes]:
@@ -77,13 +79,13 @@ def start_local_server(folder: Path) -> str:
     """
     with (folder / "start.lock").open("w") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
-        if url := _recorded(folder):
+        if url := recorded(folder):
             return url
         (folder / "server.json").unlink(missing_ok=True)
         keeper = _spawn_keeper(folder)
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
-            if url := _recorded(folder):
+            if url := recorded(folder):
                 return url
             if keeper.poll() is not None:
                 break

@@ -37,6 +37,7 @@ class Store:
     def __init__(self, lease: Lease, blobs: str, url: str) -> None:
         """Opens it once, so that whatever is wrong with it is said before any work is done."""
         self.url = url
+        """Opens the same store in another process."""
         self.lease = lease
         self._texts = TextCache()
         self._writer = Writer(lease)
@@ -192,8 +193,8 @@ class Store:
             StoreError: when rows could not be committed; they stay in the journal and are folded in later.
         """
         with _GUARD:
-            if _OPEN.get(self.url) is self:
-                del _OPEN[self.url]
+            for name in [name for name, store in _OPEN.items() if store is self]:
+                del _OPEN[name]
         self._closed = True
         self._writer.close()
 
@@ -235,7 +236,7 @@ def open_store(url: str | Path, *, blobs: str | None = None) -> Store:
     with _GUARD:
         if name not in _OPEN:
             if address:
-                _OPEN[name] = Store(QuackLease(address), _served_blobs(address, blobs), name)
+                _OPEN[name] = Store(QuackLease(address), _served_blobs(address, blobs), str(url))
             else:
                 _OPEN[name] = Store(FileLease(Path(name)), blobs or name + ".blobs", name)
         store = _OPEN[name]

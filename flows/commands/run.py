@@ -13,12 +13,12 @@ from flows.commands.console import emit, logs_to_file, progress, say
 from flows.home import default_store, home, log_folder
 from flows.progress import BOARD
 from flows.publish import default_out
+from flows.retrying import reasons
 from flows.server import prefect_api
 from flows.suites import load_suite
 from storage.errors import UserError
 from storage.records import new_id
 from storage.store import open_store
-from storage.vocabulary import Outcome
 
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A shipped suite's name, or a suite file.")]
 SetFields = Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override a field of the suite.")]
@@ -104,10 +104,6 @@ def run(
     _run(suite, set_fields, store, out, only, [], as_json)
 
 
-FINAL_REASONS = ("sets_differ", "does_not_build", "nothing_changed", "parent_excluded", "no_output")
-"""Exclusions of versions that ``retry`` tries again when no reason is named."""
-
-
 def retry(
     suite: SuiteName,
     reason: Reasons = None,
@@ -117,5 +113,4 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Run what failed, nothing else: also what failed for good, unless --reason narrows it."""
-    reasons = reason or [*(outcome.value for outcome in Outcome if outcome is not Outcome.answered), *FINAL_REASONS]
-    _run(suite, set_fields, store, out, None, reasons, as_json)
+    _run(suite, set_fields, store, out, None, reasons(reason, only_failed=True) or [], as_json)

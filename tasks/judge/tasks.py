@@ -14,6 +14,7 @@ from prefect.states import Completed, Failed, State
 from storage.store import open_store
 from tasks.judge.shards import ShardOrder, ShardReport, judge_shard
 from tasks.models.engine import engine_for
+from tasks.models.shares import shared_limits
 
 
 def shard_state(report: ShardReport) -> State[Any]:
@@ -32,13 +33,18 @@ def shard_state(report: ShardReport) -> State[Any]:
     persist_result=False,
     tags=["judge"],
 )
-def judge_shard_task(store_url: str, order: ShardOrder, blobs: str | None = None) -> State[Any]:
+def judge_shard_task(
+    store_url: str, order: ShardOrder, blobs: str | None = None, is_shared: bool = False
+) -> State[Any]:
     """Judge one configuration over some families.
 
     Args:
         store_url: the store's address; opened once a process.
         order: the configuration, its endpoint and the versions by hash.
         blobs: address of the blob folder, where it does not lie beside the store.
+        is_shared: whether the provider's global limits hold, together with other processes; else the endpoint's own.
     """
     store = open_store(store_url, blobs=blobs)
-    return shard_state(judge_shard(store, engine_for(store, order.run_id), order))
+    engine = engine_for(store, order.run_id)
+    with shared_limits(engine, order.endpoint if is_shared else None):
+        return shard_state(judge_shard(store, engine, order))

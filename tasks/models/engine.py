@@ -23,6 +23,8 @@ from tasks.models.loop import LoopThread, shared_loop
 from tasks.models.texts import Texts
 from tasks.models.uploads import Uploads
 
+PACE_S = 5.0
+"""The longest wait for the loop to take new limits."""
 Item = TypeVar("Item")
 T = TypeVar("T")
 
@@ -101,6 +103,22 @@ class Engine:
     def peak_in_flight(self, endpoint: EndpointSpec) -> int:
         """The most requests that were ever in flight at an endpoint of this process."""
         return self._lines.to(endpoint).limiter.peak
+
+    def in_flight(self, endpoint: EndpointSpec) -> int:
+        """The requests that are in flight at an endpoint from this process now."""
+        return self._lines.to(endpoint).limiter.in_flight
+
+    def pace(self, endpoint: EndpointSpec, most: int, rpm: int | None, tpm: int | None) -> None:
+        """Sets an endpoint's limits in this process, from any thread; it holds before the next request starts."""
+        limiter = self._lines.to(endpoint).limiter
+        done = threading.Event()
+
+        def change() -> None:
+            limiter.pace(most, rpm, tpm)
+            done.set()
+
+        self._thread.loop.call_soon_threadsafe(change)
+        done.wait(PACE_S)
 
     def reopen(self) -> None:
         """Lets endpoints that were closed (quota gone, key refused) be tried again, one request first."""

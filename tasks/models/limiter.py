@@ -58,7 +58,8 @@ class Limiter:
 
     def __init__(self, endpoint: EndpointSpec) -> None:
         self._endpoint = endpoint
-        self.capacity = float(endpoint.max_in_flight)
+        self._most = endpoint.max_in_flight
+        self.capacity = float(self._most)
         self.in_flight = 0
         self.peak = 0
         self._waiters: deque[asyncio.Future[bool]] = deque()
@@ -123,6 +124,14 @@ class Limiter:
         self._refusals = self._failures = 0
         self._wake()
 
+    def pace(self, most: int, rpm: int | None, tpm: int | None) -> None:
+        """Takes new limits, from now on; nothing starts until those in flight are fewer than ``most`` (0 pauses)."""
+        self.capacity = float(most) if self.capacity >= self._most else min(self.capacity, float(most))
+        self._most = most
+        self._requests = _paced(self._requests, rpm)
+        self._tokens = _paced(self._tokens, tpm)
+        self._pump()
+
     def _learn(self, ticket: Ticket, reply: Reply) -> None:
         outcome, now = reply.outcome, _now()
         if outcome is Outcome.quota_gone:
@@ -144,7 +153,7 @@ class Limiter:
             self.capacity = max(1.0, min(self.capacity, self.in_flight) * SHRINK)
             self._shrunk_at = now
         elif not throttled:
-            self.capacity = min(float(self._endpoint.max_in_flight), self.capacity + 1.0 / self.capacity)
+            self.capacity = min(float(self._most), self.capacity + 1.0 / max(self.capacity, 1.0))
         self._watch_health(outcome, reply, now)
 
     def _heed(self, model: str, wait_s: float) -> None:
@@ -209,7 +218,7 @@ class Limiter:
         return Ticket(model, _now(), booking)
 
     def _may_start(self) -> bool:
-        return self.in_flight < (int(self.capacity) if self._proven else 1)
+        return self.in_flight < min(int(self.capacity) if self._proven else 1, self._most)
 
     def _count_in(self) -> None:
         self.in_flight += 1
@@ -246,6 +255,15 @@ class Limiter:
             if not waiter.done():
                 self._count_in()
                 waiter.set_result(True)
+
+
+def _paced(throttle: Throttle | None, per_minute: int | None) -> Throttle | None:
+    if per_minute is None:
+        return None
+    if throttle is None:
+        return Throttle(per_minute)
+    throttle.change(per_minute)
+    return throttle
 
 
 def _now() -> float:

@@ -51,6 +51,10 @@ class Throttle:
         self._total += amount
         return booking
 
+    def change(self, per_minute: int) -> None:
+        """Another limit from now on; what is booked stays booked."""
+        self._limit = float(per_minute)
+
     def correct(self, booking: Booking, amount: float | None) -> None:
         """Sets a booking to what was really used; None leaves the estimate."""
         if amount is None:

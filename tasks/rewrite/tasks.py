@@ -6,15 +6,22 @@ Here belongs the wrapping only. The task uses none of Prefect's caches: the stor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.states import Completed, Failed, State
 
 from storage.records import Step
-from storage.store import Store
-from tasks.rewrite.fitting import Paper
+from storage.store import open_store
+from tasks.models.engine import engine_for
+from tasks.models.shares import shared_limits
+from tasks.rewrite.original import paper_of
 from tasks.rewrite.shards import Shard, ShardResult, rewrite_shard
+
+
+def _silent(_: Step) -> None:
+    """Nobody follows the steps: the shard runs in another process than the flow."""
 
 
 @task(
@@ -25,11 +32,24 @@ from tasks.rewrite.shards import Shard, ShardResult, rewrite_shard
     tags=["rewrite"],
 )
 def rewrite_task(
-    store: Store, shard: Shard, paper: Callable[[], Paper], run_id: str | None = None,
-    tell: Callable[[Step], None] = lambda _: None, missing: Collection[str] | None = None,
+    store_url: str, shard: Shard, run_id: str | None = None, missing: Collection[str] | None = None,
+    tell: Callable[[Step], None] | None = None, is_shared: bool = False,
 ) -> State[ShardResult]:
-    """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again."""
-    result = rewrite_shard(store, shard, paper, run_id=run_id, tell=tell, missing=missing)
+    """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again.
+
+    Args:
+        store_url: the store's address; opened once a process.
+        shard: the family, the producer and what is wanted.
+        run_id: the run this belongs to.
+        missing: the conditions that are not there, where they were looked up for many shards at once.
+        tell: called with each step that ended, when the task runs in the flow's own process.
+        is_shared: whether the provider's global limits hold, together with other processes.
+    """
+    store = open_store(store_url)
+    with shared_limits(engine_for(store, run_id), shard.producer.endpoint if is_shared else None):
+        result = rewrite_shard(
+            store, shard, partial(paper_of, store, shard.family), run_id=run_id, tell=tell or _silent, missing=missing
+        )
     if result.failed:
         condition, reason = next(iter(result.failed.items()))
         said = f"{len(result.failed)} versions are to be tried again, {condition}: {reason}"

@@ -15,7 +15,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.states import Completed, Failed, State
 
 from storage.records import Call, Family, Step
-from storage.store import Store
+from storage.store import Store, open_store
 from storage.vocabulary import PUBLISHED, TRANSIENT, Outcome
 from tasks.models.engine import Engine, engine_for
 from tasks.rewrite.injections.asking import answers
@@ -238,17 +238,18 @@ def _remember(
     tags=["rewrite"],
 )
 def inject_task(
-    store: Store, shard: InjectionShard, run_id: str | None = None, tell: Tell = lambda _: None,
+    store_url: str, shard: InjectionShard, run_id: str | None = None, tell: Tell | None = None,
 ) -> State[InjectionResult]:
     """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again.
 
     Args:
-        store: where versions and steps go.
+        store_url: the store's address; opened once a process.
         shard: what is wanted.
         run_id: enters the step rows.
-        tell: called with each step that ended, for progress.
+        tell: called with each step that ended, when the task runs in the flow's own process.
     """
-    result = inject_shard(store, engine_for(store, run_id), shard, run_id, tell)
+    store = open_store(store_url)
+    result = inject_shard(store, engine_for(store, run_id), shard, run_id, tell or (lambda _: None))
     if result.failed:
         reason, count = result.failed.most_common(1)[0]
         return Failed(message=f"{result.failed.total()} injections are to be tried again, {count} of them: {reason}",

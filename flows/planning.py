@@ -5,17 +5,20 @@ Looks and estimates; makes no call and builds nothing. The estimate for judging 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flows.families import sources_of
 from flows.grid import Grid, LabelledVersion, judged_by, look_up, producers, version_keys
+from flows.ideas import expected_idea_grid
 from flows.pairs import expected_pair_grid
 from flows.suites import Suite
 from storage.keys import step_key
 from storage.records import Family, Step, Version
 from storage.store import Store
-from tasks.ingest.family import ingest_key, remembered_family
+from tasks.ingest.family import ingest_key, remembered_sources
 from tasks.ingest.sources import Material, Source
 from tasks.judge.cells import VersionRef
 from tasks.judge.plan import PlanRow, Range, plan
@@ -30,6 +33,20 @@ UNSEEN_CHARS = 60_000
 """About a conference paper with its appendix, for papers that are not fetched yet."""
 REWRITE_FACTOR = (1.3, 1.8, 3.0)
 """Prompt characters over the paper's: its outline, the instructions, and retries."""
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Puts the collector of cyclic garbage off: hundreds of thousands of cells live until the plan is made and none is
+    garbage, and looking for it meanwhile would take as long as the plan.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _expected_family(source: Source, material: Material) -> tuple[Family, int]:
@@ -59,16 +76,17 @@ def expected_families(suite: Suite, store: Store) -> tuple[list[Family], dict[st
     """The suite's families, ingested or not (excluded ones are left out), and the length of those that are not."""
     families: list[Family] = []
     lengths: dict[str, int] = {}
-    for source in sources_of(suite):
+    sources = sources_of(suite)
+    for source, known in zip(sources, remembered_sources(store, sources), strict=True):
+        if known is not None and known.family is not None:
+            families.append(known.family)
+            continue
         material = source.look(store)
         if material is None or isinstance(material, Step):
             families += [] if isinstance(material, Step) and material.outcome == "excluded" else [_unseen(source)]
             lengths[source.name] = UNSEEN_CHARS
             continue
-        known = remembered_family(store, source.name, material)
-        if known is not None:
-            families += [known.family] if known.family else []
-        elif material.kind != "unusable":
+        if known is None and material.kind != "unusable":
             family, lengths[source.name] = _expected_family(source, material)
             families.append(family)
     return families, lengths
@@ -77,7 +95,10 @@ def expected_families(suite: Suite, store: Store) -> tuple[list[Family], dict[st
 def expected_grid(suite: Suite, store: Store) -> Grid:
     """The grid as it will be: versions that are there, and stand-ins as long as their originals for the others."""
     if suite.benchmark == "judge_bias":
-        return expected_pair_grid(suite, store)
+        with _nothing_collected():
+            return expected_pair_grid(suite, store)
+    if suite.benchmark == "sci_style":
+        return expected_idea_grid(suite, store)
     families, lengths = expected_families(suite, store)
     grid = look_up(suite, store, families)
     excluded = {(entry.family, entry.condition, entry.producer) for entry in grid.exclusions}
@@ -115,8 +136,9 @@ def judging(suite: Suite, store: Store, grid: Grid) -> list[PlanRow]:
         if which not in groups:
             groups[which] = ([], [grid.references[v.version.key] for v in judged_by(configuration, grid)])
         groups[which][0].append((configuration, endpoint))
-    for members, versions in groups.values():
-        rows += plan(store, members, versions, suite.judge.repeats)
+    with _nothing_collected():
+        for members, versions in groups.values():
+            rows += plan(store, members, versions, suite.judge.repeats)
     order = {configuration.name: place for place, configuration in enumerate(suite.judge.all_configurations())}
     return sorted(rows, key=lambda row: order[row.configuration])
 

@@ -46,6 +46,21 @@ def _plain(value: Any, where: str) -> Any:
     raise NotCanonical(f"{where}: {type(value).__name__} has no canonical form")
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value is its own plain form: nothing in it to be changed or refused. Cheaper than making a copy."""
+    kind = type(value)
+    if value is None or kind is str or kind is bool:
+        return True
+    if kind is dict:
+        for name, item in value.items():
+            if type(name) is not str or not (type(item) is str or _is_plain(item)):
+                return False
+        return True
+    if kind is list or kind is tuple:
+        return all(map(_is_plain, value))
+    return kind is int and -(2**63) <= value < 2**63
+
+
 def canonical_json(value: Any) -> bytes:
     """The one JSON text of a value: sorted keys, UTF-8, no spaces, whole floats as integers.
 
@@ -59,7 +74,7 @@ def canonical_json(value: Any) -> bytes:
         NotCanonical: for NaN, infinities, sets, bytes, lone surrogates, and keys that are not strings.
     """
     try:
-        return orjson.dumps(_plain(value, "value"), option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(value if _is_plain(value) else _plain(value, "value"), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
         raise NotCanonical(str(error)) from error
 

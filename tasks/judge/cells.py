@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
+import polars as pl
 from pydantic import Field
 
-from storage.keys import step_key
+from storage.keys import canonical_json, content_hash, step_key
 from storage.records import Record
 from storage.store import Store
 from tasks.judge.inputs import Given, InputKind, limit_for
@@ -84,8 +86,8 @@ def version_refs(store: Store, version_keys: Iterable[str]) -> list[VersionRef]:
     found = store.query(
         "SELECT key, family_key, text_hash, pdf_hash, source_hash, coalesce(t.chars, 0) AS chars FROM versions_best "
         "LEFT JOIN (SELECT hash, any_value(length(text)) AS chars FROM texts GROUP BY hash) t ON t.hash = text_hash "
-        "WHERE list_contains(?, key)",
-        [wanted],
+        "WHERE key IN (SELECT key FROM wanted_versions)",
+        frames={"wanted_versions": pl.DataFrame({"key": wanted}, schema={"key": pl.String})},
     )
     refs = {row["key"]: VersionRef(**row) for row in found.iter_rows(named=True)}
     return [refs[key] for key in wanted]
@@ -140,8 +142,16 @@ def judgement_key(manner: str, given: Given, repeat: int, too_long: str | None) 
         repeat: 0, 1, 2 ... of the same question.
         too_long: ``refuse`` or ``trim`` for a family that does not fit the window, else None.
     """
-    return step_key("judgement", JUDGEMENT_VERSION, manner=manner, given=given.identity(), repeat=repeat,
-                    too_long=too_long)
+    # What step_key("judgement", ..., given=, manner=, repeat=, too_long=) hashes, put together: a plan makes 300,000.
+    rule = "null" if too_long is None else f'"{too_long}"'
+    parts = f'"manner":"{manner}","repeat":{repeat},"too_long":{rule}'
+    canonical = f'{{"parts":{{"given":{_shown(given)},{parts}}},"step":"judgement","version":{JUDGEMENT_VERSION}}}'
+    return content_hash(canonical)
+
+
+@lru_cache(maxsize=65536)
+def _shown(given: Given) -> str:
+    return canonical_json(given.identity()).decode()
 
 
 def cells_of(

@@ -67,9 +67,10 @@ def _chars(cell: Cell) -> int:
 
 
 def _input_tokens(cells: Sequence[Cell], prompt_chars: int) -> Range:
+    as_pdf = sum(_chars(cell) for cell in cells if cell.given.kind == "pdf")
+    as_text = sum(_chars(cell) for cell in cells if cell.given.kind != "pdf") + prompt_chars * len(cells)
     low, expected, high = (
-        sum((_chars(cell) * (factor if cell.given.kind == "pdf" else 1.0) + prompt_chars) / rate for cell in cells)
-        for rate, factor in zip(CHARS_PER_TOKEN, PDF_FACTOR, strict=True)
+        (as_pdf * factor + as_text) / rate for rate, factor in zip(CHARS_PER_TOKEN, PDF_FACTOR, strict=True)
     )
     return Range(low=round(low), expected=round(expected), high=round(high))
 

@@ -15,7 +15,9 @@ from pydantic import Field, field_validator, model_validator
 from storage.records import Record
 from tasks.judge.cells import Manner, Scoring, TooLong
 from tasks.judge.form import rating_form, review_form
+from tasks.judge.ideas import IDEA_JUDGES
 from tasks.judge.inputs import InputKind
+from tasks.judge.native.registry import NATIVE
 from tasks.judge.pairwise import PAIRWISE
 from tasks.judge.pointwise import SINGLE_ANSWERS
 from tasks.judge.protocol import Protocol
@@ -82,6 +84,8 @@ for _protocol in (
     SingleCall("rating", shipped_prompt("rating"), rating_form("rating", TEN), output_tokens=(8, 12, 64)),
     *PAIRWISE,
     *SINGLE_ANSWERS,
+    *IDEA_JUDGES,
+    *NATIVE,
 ):
     PROTOCOLS.register(_protocol)
 
@@ -131,6 +135,11 @@ class Configuration(Record):
         if taken := sorted(_OURS & value.keys()):
             raise ValueError(f"{taken[0]!r} is set by the protocol or the endpoint, not here")
         return value
+
+    @model_validator(mode="after")
+    def _takes_options(self) -> Configuration:
+        self.way()
+        return self
 
     @model_validator(mode="after")
     def _can_be_expected(self) -> Configuration:

@@ -48,6 +48,38 @@ def parse_prompt(text: str, where: str) -> Prompt:
     return Prompt(system=bodies[0], before=bodies[1], after=bodies[2], hash=content_hash(text))
 
 
+class Script(Record):
+    """The words of a reviewer of several steps, by the name of each part."""
+
+    parts: dict[str, str]
+    hash: str
+    """Content hash of the whole file."""
+
+    def __getitem__(self, name: str) -> str:
+        return self.parts[name]
+
+    def filled(self, part: str, **values: object) -> str:
+        """A part with its ``{name}`` marks replaced; other braces stay as they are."""
+        text = self.parts[part]
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", str(value))
+        return text
+
+
+_PART = re.compile(r"(?m)^# (\S.*?)[ \t]*$")
+
+
+@cache
+def shipped_script(package: str, name: str) -> Script:
+    """The words in ``PACKAGE/prompts/NAME.md``: Markdown whose top headings name the parts."""
+    text = (resources.files(package) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    pieces = _PART.split(text.replace("\r\n", "\n"))
+    parts = dict(zip(pieces[1::2], (body.strip() for body in pieces[2::2]), strict=True))
+    if not parts or not all(parts.values()):
+        raise InputError(f"prompt {name}.md: needs headings like # System, each with a text")
+    return Script(parts=parts, hash=content_hash(text))
+
+
 @cache
 def shipped_prompt(name: str) -> Prompt:
     """One of the prompts in ``tasks/judge/prompts``."""

@@ -72,6 +72,8 @@ class ConfigurationResult(Record):
     """One row of the leaderboard."""
 
     name: str
+    title: str | None = None
+    """What a reader calls it, where the name says little: ``steady and discriminating (standard)``."""
     endpoint: str
     model: str
     protocol: str
@@ -154,6 +156,45 @@ class Comparison(Record):
     """Families with which a difference of this size shows with probability 0.8 at the 0.05 level."""
 
 
+class Power(Record):
+    """What a number of families can show of a true difference between two judges (0.05 two-sided, probability 0.8)."""
+
+    metric: str
+    families: int
+    pairs: int
+    """Comparisons whose standard errors this rests on."""
+    detectable: float
+    """The difference that shows for the middle pair of judges; ``_low`` and ``_high`` for the quarters."""
+    detectable_low: float
+    detectable_high: float
+    needed: dict[str, int] = Field(default_factory=dict)
+    """True difference (as text) -> families with which it shows for the middle pair."""
+
+
+class ReviewPair(Record):
+    """One judge's answers to an original and to a version of it; ``Results.sections["reviews"]`` is a list of these."""
+
+    configuration: str
+    family: str
+    condition: str
+    producer: str
+    original: str
+    reworded: str
+    is_cut: bool = False
+    """Whether a text was too long to be shown in full."""
+
+
+class Certified(Record):
+    """The numbers again on the versions that passed the fidelity audit (``Results.sections["certified"]``)."""
+
+    rule: str
+    """What a version needs to count, in words."""
+    versions: int
+    of: int
+    configurations: dict[str, dict[str, Estimate]]
+    """Judge -> metric -> number on the certified versions (all draws paired with those of the whole)."""
+
+
 class Results(Record):
     """Everything the report of one suite shows."""
 
@@ -171,6 +212,8 @@ class Results(Record):
     configurations: list[ConfigurationResult]
     effects: list[Effect] = Field(default_factory=list)
     comparisons: list[Comparison] = Field(default_factory=list)
+    """First the tested ones (with p-values), then differences that are only described (``p_value`` is None)."""
+    power: list[Power] = Field(default_factory=list)
     exclusions: list[Exclusion] = Field(default_factory=list)
     spend: Spend = Spend()
     provenance: dict[str, Any] = Field(default_factory=dict)

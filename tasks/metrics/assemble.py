@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tasks.metrics.effects import effects, variance_components
 from tasks.metrics.grid import Floats, Grid, Point, complete_rows
 from tasks.metrics.intervals import DEFAULT_METHODS, Interval, drawn_interval, estimate, icc_f_interval, interval
 from tasks.metrics.scores import grids, robust_frame
-from tasks.metrics.stability import Spread, false_robustness, lowest_quarter, spread
+from tasks.metrics.stability import CHANCE, Spread, false_robustness, lowest_quarter, spread
 
 ALL_PAIRS_UP_TO = 6
 """With more configurations, the default is to compare neighbours in the order of ICC(A,1)."""
@@ -134,6 +134,39 @@ def default_pairs(icc: Mapping[str, float | None]) -> list[tuple[str, str]]:
     return list(pairwise(ranked))
 
 
+def pairs_to_test(
+    icc: Mapping[str, float | None], best: str | None, metrics: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """What is tested when nobody says: ``default_pairs`` on every metric, and the best judge against all others.
+
+    Args:
+        icc: ICC(A,1) by configuration.
+        best: The judge of the highest discriminability among those that can be trusted; None when there is none.
+        metrics: What is compared.
+
+    Returns:
+        Metric, first, second; the best judge is compared on discriminability only, so that Holm's correction, which
+        counts every test, is not spent on more.
+    """
+    pairs = default_pairs(icc)
+    tested = [(metric, a, b) for metric in metrics for a, b in pairs]
+    if best is not None and "discriminability" in metrics:
+        there = {frozenset(pair) for pair in pairs}
+        others = [name for name in icc if name != best and frozenset((best, name)) not in there]
+        tested += [("discriminability", best, name) for name in others]
+    return tested
+
+
+def best_judge(configurations: Mapping[str, ConfigurationNumbers]) -> str | None:
+    """The highest discriminability (then SPR) among judges above chance that do not only look stable."""
+    able = {}
+    for name, numbers in configurations.items():
+        found, signal = numbers.metrics["discriminability"], numbers.metrics["spr"].value
+        if found.value is not None and not numbers.false_robustness and (found.low or 0.0) > CHANCE:
+            able[name] = (found.value, -1.0 if signal is None else signal)
+    return max(able, key=lambda name: able[name], default=None)
+
+
 def _compare(metric: str, first: tuple[str, _Work], second: tuple[str, _Work]) -> Comparison:
     (name_a, a), (name_b, b) = first, second
     both = int((a.kernels[metric].used & b.kernels[metric].used).sum())
@@ -156,11 +189,23 @@ def _compare(metric: str, first: tuple[str, _Work], second: tuple[str, _Work]) -
 
 
 def _comparisons(
-    works: Mapping[str, _Work], pairs: Sequence[tuple[str, str]], metrics: Sequence[str],
+    works: Mapping[str, _Work], tested: Sequence[tuple[str, str, str]], described: Sequence[tuple[str, str, str]],
 ) -> Iterator[Comparison]:
-    found = [_compare(metric, (a, works[a]), (b, works[b])) for metric in metrics for a, b in pairs]
+    """The tests with Holm's correction over them, then differences that are only described: no p-value."""
+    found = [_compare(metric, (a, works[a]), (b, works[b])) for metric, a, b in tested]
     for comparison, corrected in zip(found, holm([one.p_value for one in found]), strict=True):
         yield comparison.model_copy(update={"p_holm": corrected})
+    for metric, a, b in described:
+        yield _compare(metric, (a, works[a]), (b, works[b])).model_copy(update={"p_value": None})
+
+
+def _described(
+    names: Sequence[str], tested: Sequence[tuple[str, str, str]], metrics: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """All pairs that are not tested."""
+    there = {(metric, frozenset((a, b))) for metric, a, b in tested}
+    pairs = combinations(names, 2)
+    return [(metric, a, b) for a, b in pairs for metric in metrics if (metric, frozenset((a, b))) not in there]
 
 
 def robust_results(
@@ -182,7 +227,8 @@ def robust_results(
         human: Mean human score by family.
         draws: Bootstrap draws, the same for every configuration.
         seed: Of the draws.
-        pairs: Configurations to compare; by default see ``default_pairs``.
+        pairs: Configurations to compare; by default see ``pairs_to_test``, and all other pairs are described (their
+            difference and its interval, no test).
         compared: The metrics they are compared on. Holm's correction is over all pairs and metrics together.
         methods: Interval methods by metric, over ``DEFAULT_METHODS``.
         where: What error messages call the frame.
@@ -204,12 +250,17 @@ def robust_results(
             metrics=metrics[name], spread=cells, components=variance_components(work.grid), scores=_scores(work.grid),
             false_robustness=false_robustness(name in low_mad, metrics[name]["discriminability"], cells),
         )
+    described: list[tuple[str, str, str]] = []
     if pairs is None:
-        pairs = default_pairs({name: work.points["icc_a1"].value for name, work in works.items()})
+        icc = {name: work.points["icc_a1"].value for name, work in works.items()}
+        tested = pairs_to_test(icc, best_judge(configurations), compared)
+        described = _described(list(works), tested, compared)
+    else:
+        tested = [(metric, a, b) for metric in compared for a, b in pairs]
     return RobustResults(
         configurations=configurations,
         effects=[effect for name, work in works.items() for effect in effects(name, work.grid)],
-        comparisons=list(_comparisons(works, pairs, compared)), families=families, draws=draws, seed=seed,
+        comparisons=list(_comparisons(works, tested, described)), families=families, draws=draws, seed=seed,
     )
 
 

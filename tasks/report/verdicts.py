@@ -18,6 +18,15 @@ HEADLINE = "discriminability"
 NONE = Estimate(value=None, reason="not_computed")
 
 
+class Behind(NamedTuple):
+    """How a judge differs from the best one in the headline metric: its value less the best one's."""
+
+    value: float
+    low: float | None
+    high: float | None
+    p_holm: float | None
+
+
 class Standing(NamedTuple):
     """The judges of a report with their verdicts, best first."""
 
@@ -28,6 +37,8 @@ class Standing(NamedTuple):
     """Judges that cannot be told from the best one."""
     tested: bool
     """Whether the peers come from corrected paired comparisons; else from overlapping intervals."""
+    behind: dict[str, Behind] = {}
+    """Judge -> difference to the best one, where that comparison was made."""
 
 
 def estimate(configuration: ConfigurationResult, key: str) -> Estimate:
@@ -45,7 +56,8 @@ def standing(results: Results) -> Standing:
     corrected = _corrected(results, best.name)
     peers = [each.name for each in able if each.name != best.name and _peer(each, best, corrected)]
     verdicts = basic | {name: "level" for name in peers} | {best.name: "best"}
-    return Standing(_ordered(results, verdicts), verdicts, best, peers, bool(corrected))
+    tested = all(each.name in corrected for each in able if each.name != best.name) and bool(corrected)
+    return Standing(_ordered(results, verdicts), verdicts, best, peers, tested, _behind(results, best.name))
 
 
 def _basic(configuration: ConfigurationResult) -> str:
@@ -72,9 +84,23 @@ def _corrected(results: Results, best: str) -> dict[str, float]:
     return found
 
 
+def _behind(results: Results, best: str) -> dict[str, Behind]:
+    found = {}
+    for each in results.comparisons:
+        value, low, high = (finite(part) for part in (each.difference.value, each.difference.low, each.difference.high))
+        if each.metric != HEADLINE or best not in (each.first, each.second) or value is None:
+            continue
+        if each.second == best:
+            found[each.first] = Behind(value, low, high, each.p_holm)
+        else:
+            turned = (None if high is None else -high, None if low is None else -low)
+            found[each.second] = Behind(-value, *turned, each.p_holm)
+    return found
+
+
 def _peer(other: ConfigurationResult, best: ConfigurationResult, corrected: dict[str, float]) -> bool:
-    if corrected:
-        return corrected.get(other.name, 1.0) >= ALPHA
+    if other.name in corrected:
+        return corrected[other.name] >= ALPHA
     high, low = finite(estimate(other, HEADLINE).high), finite(estimate(best, HEADLINE).low)
     return high is None or low is None or high >= low
 

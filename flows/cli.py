@@ -34,6 +34,8 @@ COMMANDS: dict[str, Command] = {
     "status": Command("flows.commands.status:status", "What is done, missing and spent; works while a run is going."),
     "retry": Command("flows.commands.run:retry", "Run what failed, nothing else."),
     "report": Command("flows.commands.report:report", "The page, metrics.json and the tables of what is stored."),
+    "export": Command("flows.commands.export:export", "What is stored: a RobustReview release, Parquet or CSV."),
+    "import": Command("flows.commands.import_:app", "Take in what others published: import release DIR."),
     "metrics": Command("flows.commands.metrics:app", "The metrics of anyone's scores: CSV, Parquet or JSON lines."),
     "verify": Command("flows.commands.verify:verify_command", "Re-hash texts, blobs and keys; say what is damaged."),
     "serve": Command("flows.commands.serve:serve", "Prefect's UI, a worker, deployments and limits, on one machine."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from storage.lazy import LazyModule
@@ -22,7 +23,14 @@ else:
 RANKING_VERSION: Final = 1
 MOST_FORMS: Final = 500_000
 _TOKEN: Final = re.compile(r"[^\W_]{2,}")
-_COMMON: Final = frozenset(bm25s.stopwords.STOPWORDS_EN)
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Words too common to tell works apart."""
+    return frozenset(bm25s.stopwords.STOPWORDS_EN)
+
+
 # bm25s tells of every index it builds.
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
@@ -39,7 +47,7 @@ class _Forms(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         is_plural = len(word) > 4 and word.endswith("s") and not word.endswith("ss")
-        form = "" if word in _COMMON else word[:-1] if is_plural else word
+        form = "" if word in _common() else word[:-1] if is_plural else word
         if len(self) > MOST_FORMS:
             self.clear()
         self[word] = form

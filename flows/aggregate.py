@@ -13,10 +13,12 @@ from prefect import flow
 
 from flows.bias import bias_results
 from flows.grid import NOBODY, Grid, LabelledVersion, judged_by, producers
+from flows.ideas import variant_plan
 from flows.numbers import cell_counts, judged, score_frame, spending, total
 from flows.pairs import injection_plan
 from flows.progress import BOARD
 from flows.sitting import Sitting, sit
+from flows.style import style_results
 from flows.suites import Suite
 from storage.keys import step_key
 from storage.records import HumanScore, Step, now
@@ -184,6 +186,8 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
     """
     if sitting.suite.benchmark == "judge_bias":
         return bias_results_of(sitting)
+    if sitting.suite.benchmark == "sci_style":
+        return style_results_of(sitting)
     suite, store, grid = sitting.suite, sitting.store, sitting.grid()
     cells = judged(suite, store, grid).cells
     human = _human(store, grid)
@@ -243,6 +247,35 @@ def bias_results_of(sitting: Sitting) -> Results:
             "verifiers": {spec.name: spec.model_dump(exclude={"name"}) for spec in suite.rewrite.verifiers},
         },
         sections={"bias": section},
+    )
+
+
+def style_results_of(sitting: Sitting) -> Results:
+    """Every number of a sci_style suite, from what is stored now. Makes no call."""
+    suite, grid = sitting.suite, sitting.grid()
+    section, configurations, _ = style_results(sitting, grid)
+    return Results(
+        suite=suite.name,
+        benchmark=suite.benchmark,
+        title=suite.title or suite.name,
+        made_at=now(),
+        state=_state([entry.cells for entry in configurations], grid),
+        families=_families(grid, {}),
+        versions=_versions(version for version in grid.versions if version.producer == suite.contexts[0].name),
+        conditions=list(variant_plan(suite).variants),
+        producers=[spec.name for spec in suite.rewrite.producers],
+        configurations=configurations,
+        exclusions=[*grid.exclusions, *grid.unmade],
+        spend=total([entry.spend for entry in configurations]),
+        provenance=_provenance(sitting, None)
+        | {
+            "families": len(grid.families),
+            "bootstrap": {"draws": suite.draws, "seed": suite.seed, "unit": "idea", "paired": True},
+            "producers": {spec.name: spec.model_dump(exclude={"name"}) for spec in suite.rewrite.producers},
+            "auditors": {spec.name: spec.model_dump(exclude={"name"}) for spec in suite.rewrite.verifiers},
+            "contexts": [context.model_dump(mode="json", exclude_defaults=True) for context in suite.contexts],
+        },
+        sections={"style": section},
     )
 
 

@@ -1,4 +1,4 @@
-"""Benchmark: ingest, rewrite, judge, aggregate, publish, in this order; what is done already is not done again."""
+"""Benchmark: ingest, rewrite, retrieve, judge, aggregate, publish, in this order; what is done is not done again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from flows.failures import publish_operations
 from flows.ingest import ingest
 from flows.judge import judge
 from flows.publish import publish, stored_results
+from flows.retrieve import retrieve
 from flows.retrying import reasons
 from flows.rewrite import rewrite
 from flows.sitting import Sitting, sit
 from storage.records import Run
 from storage.results import Results
 
-Stage = Literal["ingest", "rewrite", "judge", "aggregate", "publish"]
-STAGES: tuple[Stage, ...] = ("ingest", "rewrite", "judge", "aggregate", "publish")
+Stage = Literal["ingest", "rewrite", "retrieve", "judge", "aggregate", "publish"]
+STAGES: tuple[Stage, ...] = ("ingest", "rewrite", "retrieve", "judge", "aggregate", "publish")
 
 
 def _note(sitting: Sitting, event: Literal["started", "ended"], state: str, facts: dict[str, Any]) -> None:
@@ -86,6 +87,8 @@ def benchmark(
         states.append(ingest(**common, retry=retry, return_state=True))
     if only in (None, "rewrite") and sitting.families():
         states.append(rewrite(**common, retry=retry, return_state=True))
+    if only in (None, "retrieve") and sitting.suite.benchmark == "sci_style":
+        states.append(retrieve(**common, return_state=True))
     if only in (None, "judge") and sitting.families():
         states.append(judge(**common, retry=retry, return_state=True))
     if only not in (None, "aggregate", "publish"):

@@ -8,11 +8,13 @@ from prefect import flow
 from prefect.states import Completed, State
 
 from flows.families import human_scores, sources_of
+from flows.ideas import named_ideas
 from flows.pairs import named_pairs
 from flows.progress import BOARD
 from flows.runners import task_runner
 from flows.sitting import Sitting, sit
 from tasks.ingest.family import Ingested
+from tasks.ingest.ideas import ingest_ideas
 from tasks.ingest.pairs import ingest_pairs
 from tasks.ingest.tasks import ingest_task, refuse_twins
 
@@ -43,6 +45,8 @@ def ingest(
     sitting = sit(suite, set_fields, store_url, run_id)
     if sitting.suite.benchmark == "judge_bias":
         return ingest_suite_pairs(sitting)
+    if sitting.suite.benchmark == "sci_style":
+        return ingest_suite_ideas(sitting)
     sitting.store.append(*human_scores(sitting.suite))
     sources = sources_of(sitting.suite)
     BOARD.start("ingest", len(sources))
@@ -70,3 +74,14 @@ def ingest_suite_pairs(sitting: Sitting) -> State[Any]:
     BOARD.end("ingest")
     sitting.store.flush()
     return Completed(message=f"{len(families)} pairs")
+
+
+def ingest_suite_ideas(sitting: Sitting) -> State[Any]:
+    """Take in the ideas of a sci_style suite: reading and checking, no work of its own worth a task."""
+    named = named_ideas(sitting.suite)
+    BOARD.start("ingest", len(named))
+    families = ingest_ideas(sitting.store, named)
+    BOARD.advance("ingest", len(named))
+    BOARD.end("ingest")
+    sitting.store.flush()
+    return Completed(message=f"{len(families)} ideas")

@@ -8,11 +8,14 @@ from prefect import flow
 from prefect.states import Completed, State
 
 from flows.grid import rewrite_shards
+from flows.ideas import variant_shards
 from flows.pairs import injection_shards
 from flows.progress import BOARD
 from flows.runners import are_threads, is_deployed, task_runner
 from flows.sitting import Sitting, sit
 from storage.records import Step
+from tasks.rewrite.ideas.making import missing_variants
+from tasks.rewrite.ideas.tasks import vary_task
 from tasks.rewrite.injections.making import inject_task, missing_injections
 from tasks.rewrite.shards import missing_of
 from tasks.rewrite.tasks import rewrite_task
@@ -50,6 +53,8 @@ def rewrite(
     sitting.engine()
     if sitting.suite.benchmark == "judge_bias":
         return inject(sitting, frozenset(retry or ()))
+    if sitting.suite.benchmark == "sci_style":
+        return vary(sitting, frozenset(retry or ()))
     shards = rewrite_shards(sitting.suite, sitting.families(), frozenset(retry or ()))
     lacking = missing_of(sitting.store, shards)
     wanted, there = sum(len(shard.keys()) for shard in shards), sum(len(names) for names in lacking)
@@ -87,3 +92,19 @@ def inject(sitting: Sitting, retry: frozenset[str]) -> list[State[Any]] | State[
     BOARD.end(STAGE)
     sitting.store.flush()
     return [future.state for future in futures] or Completed(message="nothing to inject")
+
+
+def vary(sitting: Sitting, retry: frozenset[str]) -> list[State[Any]] | State[Any]:
+    """Make the variants of a sci_style suite that are not there yet; called inside the flow."""
+    shards = variant_shards(sitting.suite, sitting.families(), retry)
+    wanted = sum(len(shard.wanted()) for shard in shards)
+    there = wanted - sum(len(missing_variants(sitting.store, shard)) for shard in shards)
+    BOARD.start(STAGE, wanted)
+    BOARD.advance(STAGE, there, cached=there)
+    tell = _tell if are_threads() else None
+    futures = [vary_task.submit(sitting.store.url, shard, sitting.run_id, tell) for shard in shards]
+    for future in futures:
+        future.wait()
+    BOARD.end(STAGE)
+    sitting.store.flush()
+    return [future.state for future in futures] or Completed(message="nothing to vary")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flows.families import exclusions_in, families_in, remembered
 from flows.grid import Grid, look_up
 from flows.home import default_store
+from flows.ideas import idea_families, idea_grid
 from flows.pairs import pair_families, pair_grid
 from flows.suites import Suite, load_suite
 from storage.records import Family, new_id
@@ -31,11 +32,13 @@ class Sitting:
         """The suite's families that are ingested and not excluded, in their order."""
         if self.suite.benchmark == "judge_bias":
             return pair_families(self.suite, self.store)
+        if self.suite.benchmark == "sci_style":
+            return idea_families(self.suite, self.store)
         return families_in(remembered(self.suite, self.store))
 
     def excluded(self) -> list[Exclusion]:
-        """The suite's sources that were excluded, with their reasons; a wrong pair is an error, never excluded."""
-        if self.suite.benchmark == "judge_bias":
+        """The suite's sources that were excluded, with their reasons; a wrong pair or idea is an error instead."""
+        if self.suite.benchmark != "robust_review":
             return []
         return exclusions_in(remembered(self.suite, self.store))
 
@@ -43,6 +46,8 @@ class Sitting:
         """What of the suite is there."""
         if self.suite.benchmark == "judge_bias":
             return pair_grid(self.suite, self.store, self.families())
+        if self.suite.benchmark == "sci_style":
+            return idea_grid(self.suite, self.store, self.families())
         return look_up(self.suite, self.store, self.families())
 
     def engine(self) -> Engine:

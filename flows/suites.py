@@ -15,11 +15,13 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from storage.errors import SuiteError
+from storage.ideas import VARIANT_NAMES
 from storage.keys import canonical_json, content_hash
 from storage.records import Record
 from storage.vocabulary import BIAS_NAMES, CONDITION_NAMES, NULL_ARM
 from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.models.endpoints import EndpointSpec
+from tasks.retrieve.spec import ContextSpec
 from tasks.rewrite.injections.spec import VerifierSpec
 from tasks.rewrite.spec import ProducerSpec
 
@@ -57,7 +59,10 @@ class RewriteSpec(Record):
     templates: tuple[Literal["tuned", "held_out"], ...] = Field(default=("tuned",), min_length=1)
     """Of judge_bias: the injection styles."""
     verifiers: tuple[VerifierSpec, ...] = ()
-    """Of judge_bias: who votes on whether an injected pair keeps its order of quality."""
+    """Of judge_bias: who votes on whether an injected pair keeps its order of quality. Of sci_style: the first is the
+    auditor of the variants."""
+    remakes: int = Field(default=2, ge=0, le=10)
+    """Of sci_style: how often a variant that fails its audit is made anew before it is excluded."""
 
     @field_validator("null_arm")
     @classmethod
@@ -86,7 +91,34 @@ class MatrixRow(Record):
     models: tuple[str, ...] = Field(min_length=1)
     protocols: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """By protocol: the options of its configurations."""
     name: str = "{model}/{protocol}"
+
+
+def _with_readers(judge: dict[str, Any]) -> dict[str, Any]:
+    """A judge section in which every ``options.signal`` holds the endpoint that it names."""
+
+    def served(options: Any) -> Any:
+        if not isinstance(options, dict) or not isinstance(options.get("signal"), dict):
+            return options
+        signal = options["signal"]
+        place = judge["endpoints"].get(signal.get("endpoint"))
+        return options if place is None else {**options, "signal": {**signal, "served": place}}
+
+    filled = dict(judge)
+    if isinstance(judge.get("configurations"), list):
+        filled["configurations"] = [
+            {**each, "options": served(each["options"])} if isinstance(each, dict) and "options" in each else each
+            for each in judge["configurations"]
+        ]
+    if isinstance(judge.get("matrix"), list):
+        filled["matrix"] = [
+            {**row, "options": {name: served(options) for name, options in row["options"].items()}}
+            if isinstance(row, dict) and isinstance(row.get("options"), dict) else row
+            for row in judge["matrix"]
+        ]
+    return filled
 
 
 class JudgeSpec(Record):
@@ -108,7 +140,7 @@ class JudgeSpec(Record):
                 name: {**spec, "name": name} if isinstance(spec, dict) else spec
                 for name, spec in data["endpoints"].items()
             }
-            return {**data, "endpoints": endpoints}
+            return _with_readers({**data, "endpoints": endpoints})
         return data
 
     @model_validator(mode="after")
@@ -133,6 +165,7 @@ class JudgeSpec(Record):
                 model=model,
                 protocol=protocol,
                 parameters=row.parameters,
+                options=row.options.get(protocol, {}),
             )
             for row in self.matrix
             for model in row.models
@@ -158,6 +191,8 @@ class Suite(Record):
     draws: int = Field(default=5000, ge=100)
     families: FamiliesSpec
     rewrite: RewriteSpec = RewriteSpec()
+    contexts: tuple[ContextSpec, ...] = Field(default=(ContextSpec(name="none"),), min_length=1)
+    """Of sci_style: the settings in which every idea is judged."""
     judge: JudgeSpec = JudgeSpec()
     budget: BudgetSpec = BudgetSpec()
     folder: str = "."
@@ -165,18 +200,30 @@ class Suite(Record):
 
     @model_validator(mode="after")
     def _fits_benchmark(self) -> Suite:
-        known = BIAS_NAMES if self.benchmark == "judge_bias" else CONDITION_NAMES
+        known = {"judge_bias": BIAS_NAMES, "sci_style": VARIANT_NAMES}.get(self.benchmark, CONDITION_NAMES)
         wanted = () if self.rewrite.conditions == "all" else self.rewrite.conditions
         if unknown := [name for name in wanted if name not in known]:
             raise ValueError(f"rewrite.conditions: unknown condition {unknown[0]!r}; known are {', '.join(known)}")
-        about_pairs = self.benchmark == "judge_bias"
+        items = {"judge_bias": "pairs", "sci_style": "ideas"}.get(self.benchmark, "papers")
         for configuration in self.judge.all_configurations():
-            if PROTOCOLS[configuration.protocol].is_about_pairs != about_pairs:
-                items = "pairs" if about_pairs else "single texts"
+            protocol = PROTOCOLS[configuration.protocol]
+            judged = "pairs" if protocol.is_about_pairs else "ideas" if protocol.is_about_ideas else "papers"
+            if judged != items:
                 raise ValueError(
-                    f"judge: configuration {configuration.name!r}: protocol {configuration.protocol!r} "
-                    f"does not judge the items of {self.benchmark}, which are {items}"
+                    f"judge: configuration {configuration.name!r}: protocol {configuration.protocol!r} judges "
+                    f"{judged}, and the items of {self.benchmark} are {items}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _whole_ideas(self) -> Suite:
+        names = [context.name for context in self.contexts]
+        if doubled := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"contexts: two are named {min(doubled)!r}")
+        if self.benchmark == "sci_style" and len(self.rewrite.producers) != 1:
+            raise ValueError("rewrite.producers: the fifteen variants of sci_style are made by exactly one producer")
+        if self.benchmark == "sci_style" and len(self.rewrite.verifiers) > 1:
+            raise ValueError("rewrite.verifiers: the variants of sci_style have one auditor")
         return self
 
     def path(self, relative: str) -> Path:

@@ -124,13 +124,8 @@ def idea_family(store: Store, named: NamedIdea) -> Family:
     )
 
 
-def ingest_ideas(store: Store, path: Path | str) -> list[Family]:
-    """Takes in the ideas of a file: one family each, those already there left as they are.
-
-    Raises:
-        InputError: names the file, the row and the field.
-    """
-    named = read_ideas(path)
+def ingest_ideas(store: Store, named: Sequence[NamedIdea]) -> list[Family]:
+    """Takes in ideas: one family each, those already there left as they are; in their order."""
     by_key = {idea_key(each.idea): each for each in named}
     missing = set(store.missing("families", list(by_key)))
     store.append(*(idea_family(store, each) for key, each in by_key.items() if key in missing))

@@ -1,8 +1,8 @@
 """Literature beside an idea: how much of it a judge's window holds, by one rule for all variants.
 
 The rule: when idea and literature together do not fit, the list is cut to its first whole works, to a length that
-leaves room for the longest variant of that idea. So every variant is shown the same bytes of literature. Here belongs that
-rule, as pure functions.
+leaves room for the longest variant of that idea. So every variant is shown the same bytes of literature. Here belongs
+that rule, as pure functions.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _STYLE_WORDS: Final[dict[str, str]] = {
                r"|first work of its"
                r"|completely new|pioneering|unprecedented|groundbreaking|no existing approach|never (?:been )?attempted"
                r"|paradigm[- ]shift\w*|revolutionary",
-    "application": r"practitioners|companies|public agencies|industry|customers|end users|deploy\w*|products?\b"
+    "application": r"practitioners|companies|public agencies|industry|customers|end users|deploy\w*|existing products"
                    r"|commercial"
                    r"|hospitals|local governments|in the field|stakeholders|market-ready|policy makers",
 }

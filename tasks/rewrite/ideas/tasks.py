@@ -9,17 +9,25 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.states import Completed, Failed, State
 
-from storage.store import Store
-from tasks.models.engine import Engine
+from storage.store import open_store
+from tasks.models.engine import engine_for
 from tasks.rewrite.ideas.making import Tell, VariantResult, VariantShard, vary_shard
 
 
 @task(name="vary-ideas", cache_policy=NO_CACHE, persist_result=False, tags=["rewrite"])
 def vary_task(
-    store: Store, engine: Engine, shard: VariantShard, run_id: str | None = None, tell: Tell = lambda _: None
+    store_url: str, shard: VariantShard, run_id: str | None = None, tell: Tell | None = None
 ) -> State[VariantResult]:
-    """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again."""
-    result = vary_shard(store, engine, shard, run_id, tell)
+    """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again.
+
+    Args:
+        store_url: the store's address; opened once a process.
+        shard: what is wanted.
+        run_id: enters the step rows.
+        tell: called with each step that ended, when the task runs in the flow's own process.
+    """
+    store = open_store(store_url)
+    result = vary_shard(store, engine_for(store, run_id), shard, run_id, tell or (lambda _: None))
     if result.failed:
         reason, count = result.failed.most_common(1)[0]
         return Failed(message=f"{result.failed.total()} variants are to be tried again; {reason}: {count}", data=result)

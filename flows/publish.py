@@ -8,6 +8,7 @@ from prefect import flow
 
 from flows.home import default_store, home
 from flows.progress import BOARD
+from flows.version_pages import write_version_pages
 from storage.results import Results
 from storage.store import Store, open_store
 from tasks.report.artifacts import publish_artifacts
@@ -41,10 +42,12 @@ def publish(results_hash: str, store_url: str | None = None, out: str | None = N
     Returns:
         The page's path.
     """
-    results = stored_results(open_store(store_url or default_store()), results_hash)
+    store = open_store(store_url or default_store())
+    results = stored_results(store, results_hash)
     folder = Path(out) if out else default_out(results.suite)
     BOARD.start("publish", 1)
-    page = write_report(results, folder)
+    versions = write_version_pages(results, store, folder)
+    page = write_report(results, folder, has_version_pages=versions is not None)
     write_exports(results, folder)
     publish_artifacts(results, page=page.resolve().as_uri())
     BOARD.advance("publish")

@@ -139,6 +139,8 @@ class VersionResult(Record):
     segments_changed: int
     segments_fallback: int
     facts: dict[str, Any] = Field(default_factory=dict)
+    key: str = ""
+    """Of the version in the store, so that its own page can be made."""
 
 
 class Comparison(Record):

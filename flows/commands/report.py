@@ -11,6 +11,7 @@ from flows.aggregate import results_of
 from flows.benchmark import summary
 from flows.commands.console import emit, say
 from flows.sitting import sit
+from flows.version_pages import write_version_pages
 from tasks.report.exports import write_exports
 from tasks.report.page import write_report
 
@@ -27,7 +28,8 @@ def report(
     """Write the page, metrics.json and the tables of what is stored."""
     sitting = sit(suite, set_fields, store, None)
     results = results_of(sitting, sitting.excluded())
-    page = write_report(results, out)
+    versions = write_version_pages(results, sitting.store, out)
+    page = write_report(results, out, has_version_pages=versions is not None)
     files = write_exports(results, out)
     if as_json:
         emit({"state": results.state, "report": str(page), "files": [str(file) for file in files]})

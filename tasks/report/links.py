@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from urllib.parse import quote
+
+
+def versions_link(family: str | None = None) -> str:
+    """The page that leads to what every wording changed, or a family's place on it; relative to the report."""
+    place = "" if family is None else "#f-" + sha256(family.encode()).hexdigest()[:12]
+    return f"versions/index.html{place}"
 
 
 def judge_link(name: str) -> str:

@@ -23,6 +23,7 @@ from tasks.report.bias_charts import bias_figures
 from tasks.report.effects import CELL_STEPS, heat_table, legend
 from tasks.report.exports import figure_files, table_files
 from tasks.report.figures import Figure, figures
+from tasks.report.links import versions_link
 from tasks.report.payload import embed, payload
 from tasks.report.sections import flat, node
 from tasks.report.verdicts import standing
@@ -49,25 +50,26 @@ class Download(NamedTuple):
     packed: str
 
 
-def write_report(results: Results, out: Path) -> Path:
+def write_report(results: Results, out: Path, *, has_version_pages: bool = False) -> Path:
     """Writes the report's page.
 
     Args:
         results: what ``aggregate`` made.
         out: the folder; made where it is missing.
+        has_version_pages: whether ``versions/index.html`` lies beside it, to be linked.
 
     Returns:
         The page, ``index.html`` in ``out``; replaced in one step, so a reader never sees half of it.
     """
     out.mkdir(parents=True, exist_ok=True)
     page, part = out / "index.html", out / ".index.html.part"
-    part.write_text(render(results), encoding="utf-8")
+    part.write_text(render(results, has_version_pages=has_version_pages), encoding="utf-8")
     part.replace(page)
     return page
 
 
-def render(results: Results) -> str:
-    """The page as text."""
+def render(results: Results, *, has_version_pages: bool = False) -> str:
+    """The page as text; see ``write_report``."""
     where = standing(results)
     about_pairs = results.benchmark == "judge_bias"
     section = section_of(results)
@@ -91,6 +93,7 @@ def render(results: Results) -> str:
             missing=coverage.missing(where),
             exclusion_counts=coverage.exclusion_counts(results),
             versions=coverage.version_rows(results),
+            version_pages=versions_link() if has_version_pages else "",
             costs=coverage.cost_rows(where),
             sections=[
                 (words.plain(name), node(value)) for name, value in results.sections.items() if value is not section

@@ -119,6 +119,7 @@ def _versions(versions: Iterable[LabelledVersion]) -> list[VersionResult]:
             segments_changed=entry.version.segments_changed,
             segments_fallback=entry.version.segments_fallback,
             facts=entry.version.facts,
+            key=entry.version.key,
         )
         for entry in versions
     ]

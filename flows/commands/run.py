@@ -11,6 +11,7 @@ from prefect.states import State
 from flows.benchmark import Stage, benchmark
 from flows.commands.console import emit, logs_to_file, progress, say
 from flows.home import default_store, home, log_folder
+from flows.preflight import check
 from flows.progress import BOARD
 from flows.publish import default_out
 from flows.retrying import reasons
@@ -69,6 +70,8 @@ def _finish(ended: dict[str, Any], page: Path, only: Stage | None, as_json: bool
         emit({"state": how, "summary": told, "report": str(shown) if shown else None})
     elif shown:
         say(f"report: {shown}")
+    if problem := ended.get("problem"):
+        say(problem)
     if how in ("complete_with_gaps", "stage_with_gaps"):
         say("cells are missing: `evenhand status` says which, `evenhand retry` asks them again")
         raise typer.Exit(EXIT_GAPS)
@@ -86,6 +89,7 @@ def _run(
     as_json: bool,
 ) -> None:
     suite = load_suite(name, fields or ())
+    check(suite)
     url = open_store(store or default_store()).url
     folder = (out or default_out(suite.name)).resolve()
     ended = _run_flow(name, fields, url, folder, only, retry)

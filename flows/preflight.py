@@ -1,0 +1,34 @@
+"""What must hold before a run begins: said in one line, before anything is done or paid for."""
+
+from __future__ import annotations
+
+from flows.families import human_scores, sources_of
+from flows.suites import Suite
+from tasks.latex.engines import tex_available
+from tasks.models.endpoints import EndpointSpec, api_key
+
+
+def used_endpoints(suite: Suite) -> list[EndpointSpec]:
+    """The endpoints that some configuration or producer of the suite asks, in the suite's order."""
+    names = {configuration.endpoint for configuration in suite.judge.all_configurations()}
+    for producer in suite.rewrite.producers:
+        names |= {name for name in (producer.endpoint, producer.review_endpoint) if name}
+    return [endpoint for name, endpoint in suite.judge.endpoints.items() if name in names]
+
+
+def check(suite: Suite) -> None:
+    """Check keys, files and TeX.
+
+    Raises:
+        EnvironmentProblem: a key variable is not set, or there is no TeX for LaTeX sources.
+        InputError: a folder, file or score is missing or wrong.
+        SuiteError: the suite asks for what cannot be.
+    """
+    for endpoint in used_endpoints(suite):
+        api_key(endpoint)
+    if suite.benchmark != "robust_review":
+        return
+    human_scores(suite)
+    sources_of(suite)
+    if suite.families.source in ("folder", "arxiv"):
+        tex_available()

@@ -13,6 +13,8 @@ from tasks.report.bias import section_of
 from tasks.report.bias_charts import bias_figures
 from tasks.report.csv_cells import to_csv
 from tasks.report.figures import Figure, figures
+from tasks.report.style import style_section
+from tasks.report.style_charts import style_figures
 from tasks.report.tables import tables
 from tasks.report.verdicts import standing
 
@@ -29,6 +31,8 @@ def write_exports(results: Results, out: Path) -> list[Path]:
     """
     section = section_of(results)
     drawn = figures(results, standing(results)) | (bias_figures(section) if section else {})
+    ideas = style_section(results)
+    drawn |= style_figures(ideas) if ideas else {}
     files = table_files(results) | figure_files(drawn)
     files |= {f"figures/{name}.png": each.png() for name, each in drawn.items()}
     return write_files(files, out)

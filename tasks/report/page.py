@@ -24,12 +24,18 @@ from tasks.report.effects import CELL_STEPS, heat_table, legend
 from tasks.report.exports import figure_files, table_files
 from tasks.report.figures import Figure, figures
 from tasks.report.links import versions_link
+from tasks.report.inference import inference
+from tasks.report.measured import coverage as measured_coverage
 from tasks.report.payload import embed, payload
 from tasks.report.sections import flat, node
-from tasks.report.verdicts import standing
+from tasks.report.style import style_section, style_words
+from tasks.report.style_charts import style_figures
+from tasks.report.verdicts import Standing, standing
 
 STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
+TEMPLATES = {"judge_bias": "bias_page.html.j2", "sci_style": "style_page.html.j2"}
+"""Benchmarks that are not about papers have pages of their own."""
 PLAIN_SCRIPTS = ("page.js", "tables.js", "plain.js")
 """Of a page without a leaderboard of scores."""
 _MEDIA = {
@@ -71,13 +77,15 @@ def write_report(results: Results, out: Path, *, has_version_pages: bool = False
 def render(results: Results, *, has_version_pages: bool = False) -> str:
     """The page as text; see ``write_report``."""
     where = standing(results)
-    about_pairs = results.benchmark == "judge_bias"
+    template = TEMPLATES.get(results.benchmark, "page.html.j2")
+    ideas = style_section(results)
     section = section_of(results)
     drawn, pair_figures = figures(results, where), bias_figures(section) if section else {}
-    style, script = _asset("css", STYLES), _asset("js", PLAIN_SCRIPTS if about_pairs else SCRIPTS)
+    idea_figures = style_figures(ideas) if ideas else {}
+    style, script = _asset("css", STYLES), _asset("js", PLAIN_SCRIPTS if template in TEMPLATES.values() else SCRIPTS)
     return (
         _environment()
-        .get_template("bias_page.html.j2" if about_pairs else "page.html.j2")
+        .get_template(template)
         .render(
             results=results,
             where=where,
@@ -96,22 +104,32 @@ def render(results: Results, *, has_version_pages: bool = False) -> str:
             version_pages=versions_link() if has_version_pages else "",
             costs=coverage.cost_rows(where),
             sections=[
-                (words.plain(name), node(value)) for name, value in results.sections.items() if value is not section
+                (words.plain(name), node(value))
+                for name, value in results.sections.items()
+                if value is not section and value is not ideas
             ],
             bias=bias_part(section) if section else None,
             bias_figures=pair_figures,
             bias_words={"rates": RATES, "cells": CELLS},
+            **style_words(ideas, idea_figures),
             provenance=flat(results.provenance),
+            **_statistics(results, where),
             figures=drawn,
             metrics=words.METRICS,
             verdicts=words.VERDICTS,
-            downloads=_downloads(results, drawn | pair_figures),
+            downloads=_downloads(results, drawn | pair_figures | idea_figures),
             style=Markup(style),  # noqa: S704 - our own files, as is the script
             script=Markup(script),  # noqa: S704
             script_hash=_hash(script),
             data=Markup(embed(payload(results, where))),  # noqa: S704 - embed escapes it
         )
     )
+
+
+def _statistics(results: Results, where: Standing) -> dict[str, Any]:
+    """How sure the numbers are, and what that was measured to be worth."""
+    tests = sum(each.p_holm is not None for each in results.comparisons)
+    return {"inference": inference(results, where), "measured": measured_coverage(), "tests": tests}
 
 
 def _environment() -> jinja2.Environment:

@@ -14,6 +14,7 @@ from storage.results import Estimate, Results
 from tasks.report.bias import bias_table, section_of
 from tasks.report.numbers import finite
 from tasks.report.published import beside
+from tasks.report.style import style_section, style_table
 from tasks.report.verdicts import Standing, estimate, standing
 from tasks.report.words import METRICS, VERDICTS
 
@@ -34,9 +35,10 @@ _ESTIMATE: dict[str, Any] = {
 def tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table by name. A table without rows still has its columns."""
     where = standing(results)
-    section = section_of(results)
+    section, ideas = section_of(results), style_section(results)
     return {
         **({"bias": bias_table(section)} if section else {}),
+        **({"style": style_table(ideas)} if ideas else {}),
         "leaderboard": _leaderboard(where),
         "metrics": _metrics(where),
         "effects": _effects(results),

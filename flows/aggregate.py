@@ -17,6 +17,7 @@ from flows.ideas import variant_plan
 from flows.numbers import cell_counts, judged, score_frame, spending, total
 from flows.pairs import injection_plan
 from flows.progress import BOARD
+from flows.reviews import review_pairs
 from flows.sitting import Sitting, sit
 from flows.style import style_results
 from flows.suites import Suite
@@ -38,6 +39,7 @@ from tasks.ingest.sources import NOT_FETCHED
 from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.metrics.assemble import ConfigurationNumbers, RobustResults, robust_results
 from tasks.metrics.calibration import implied
+from tasks.metrics.power import power
 from tasks.models.phantom import PHANTOMS
 
 NO_CELL = "no cell has been answered"
@@ -87,6 +89,7 @@ def _configuration(
 ) -> ConfigurationResult:
     common: dict[str, Any] = {
         "name": configuration.name,
+        "title": PHANTOMS[configuration.model].title if configuration.model in PHANTOMS else None,
         "endpoint": configuration.endpoint,
         "model": configuration.model,
         "protocol": configuration.protocol,
@@ -215,9 +218,11 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
         configurations=configurations,
         effects=numbers.effects if numbers else [],
         comparisons=numbers.comparisons if numbers else [],
+        power=power(numbers.comparisons) if numbers else [],
         exclusions=[*excluded_families, *grid.exclusions, *grid.unmade],
         spend=total([entry.spend for entry in configurations]),
         provenance=_provenance(sitting, numbers),
+        sections={"reviews": review_pairs(store, cells, configurations)},
     )
 
 

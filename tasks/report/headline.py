@@ -73,7 +73,7 @@ def _trust(where: Standing) -> Card:
         text += f" A rewrite moves its score by {number(drift.value)} points {interval(drift)}".rstrip() + "."
     return Card(
         "Most even-handed judge",
-        where.best.name,
+        where.best.title or where.best.name,
         text,
         "good",
         "#plot",
@@ -90,6 +90,7 @@ def _percent(low: float | None, high: float | None) -> str:
 
 def _sure(results: Results, where: Standing) -> Card:
     families = len(results.families)
+    called = {each.name: each.title or each.name for each in results.configurations}
     if where.best is None:
         return Card(
             "How sure",
@@ -106,7 +107,7 @@ def _sure(results: Results, where: Standing) -> Card:
     )
     if where.peers:
         figure = f"{len(where.peers)} rival{'s' if len(where.peers) > 1 else ''}"
-        text = f"cannot be told from it {how}: {listed(where.peers)}."
+        text = f"cannot be told from it {how}: {listed(called[name] for name in where.peers)}."
     else:
         figure, text = "Clear lead", f"Every other judge is measurably worse at telling papers apart, {how}."
     if families < FEW_FAMILIES:
@@ -115,7 +116,7 @@ def _sure(results: Results, where: Standing) -> Card:
 
 
 def _flat(results: Results, where: Standing) -> Card:
-    names = [each.name for each in where.order if where.verdicts[each.name] == "flat"]
+    names = [each.title or each.name for each in where.order if where.verdicts[each.name] == "flat"]
     if not names:
         return Card(
             "False robustness",

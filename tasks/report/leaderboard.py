@@ -67,6 +67,11 @@ class Row(NamedTuple):
     cells: list[Cell]
     answered: int
     wanted: int
+    title: str = ""
+    """What a reader calls the judge, where its name says little."""
+    behind: str = ""
+    """The difference to the best judge in discriminability, with its interval."""
+    behind_tip: str = ""
 
 
 class HistogramBar(NamedTuple):
@@ -91,7 +96,21 @@ class Histogram(NamedTuple):
 def rows(where: Standing) -> list[Row]:
     """The leaderboard, best judge first."""
     scales = {metric.key: _scale(metric, [estimate(each, metric.key) for each in where.order]) for metric in METRICS}
-    return [_row(each, where.verdicts[each.name], scales) for each in where.order]
+    return [_with_distance(_row(each, where.verdicts[each.name], scales), where) for each in where.order]
+
+
+def _with_distance(row: Row, where: Standing) -> Row:
+    """The row with how far it is behind the best judge, where the two were compared."""
+    found = where.behind.get(row.name)
+    if found is None or where.best is None:
+        return row
+    words = with_interval(Estimate(value=found.value, low=found.low, high=found.high), signed=True)
+    tip = f"Discriminability less that of {where.best.title or where.best.name}, paired over papers: {words}"
+    if found.p_holm is not None:
+        tip += f"; p = {number(found.p_holm, 3)} (Holm)" if found.p_holm >= 0.001 else "; p < 0.001 (Holm)"
+    else:
+        tip += "; not tested"
+    return row._replace(behind=words, behind_tip=tip)
 
 
 def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> Row:
@@ -111,6 +130,7 @@ def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> R
         cells,
         each.cells.answered,
         each.cells.wanted,
+        each.title or "",
     )
 
 

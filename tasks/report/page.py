@@ -23,8 +23,8 @@ from tasks.report.bias_charts import bias_figures
 from tasks.report.effects import CELL_STEPS, heat_table, legend
 from tasks.report.exports import figure_files, table_files
 from tasks.report.figures import Figure, figures
-from tasks.report.links import versions_link
 from tasks.report.inference import inference
+from tasks.report.links import versions_link
 from tasks.report.measured import coverage as measured_coverage
 from tasks.report.payload import embed, payload
 from tasks.report.sections import flat, node
@@ -36,6 +36,8 @@ STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
 TEMPLATES = {"judge_bias": "bias_page.html.j2", "sci_style": "style_page.html.j2"}
 """Benchmarks that are not about papers have pages of their own."""
+SHOWN_ELSEWHERE = ("reviews", "version_pages", "certified", "trend")
+"""Sections that have a place of their own on the page."""
 PLAIN_SCRIPTS = ("page.js", "tables.js", "plain.js")
 """Of a page without a leaderboard of scores."""
 _MEDIA = {
@@ -106,7 +108,7 @@ def render(results: Results, *, has_version_pages: bool = False) -> str:
             sections=[
                 (words.plain(name), node(value))
                 for name, value in results.sections.items()
-                if value is not section and value is not ideas
+                if value is not section and value is not ideas and name not in SHOWN_ELSEWHERE
             ],
             bias=bias_part(section) if section else None,
             bias_figures=pair_figures,

@@ -12,6 +12,7 @@ from storage.results import Estimate, Results
 from storage.vocabulary import ORIGINAL
 from tasks.report.effects import CELL_STEPS, effect_conditions
 from tasks.report.numbers import finite, no_interval, reason
+from tasks.report.shifts import shift_parts
 from tasks.report.verdicts import Standing
 from tasks.report.words import METRICS, VERDICTS, condition_title, flag, is_null, metric, plain, version_label
 
@@ -19,7 +20,8 @@ from tasks.report.words import METRICS, VERDICTS, condition_title, flag, is_null
 def payload(results: Results, where: Standing) -> dict[str, Any]:
     """The data of all judges, papers and comparisons."""
     columns = _columns(results)
-    extra = sorted({key for each in where.order for key in each.metrics} - {each.key for each in METRICS})
+    given = {key for each in where.order for key in each.metrics if not key.startswith("variance_")}
+    extra = sorted(given - {each.key for each in METRICS})
     metrics = [metric(key) for key in (*(each.key for each in METRICS), *extra)]
     names = [each.name for each in where.order]
     place = {name: index for index, name in enumerate(names)}
@@ -38,10 +40,12 @@ def payload(results: Results, where: Standing) -> dict[str, Any]:
                 *_estimate(each.difference),
                 _round(each.p_value),
                 _round(each.p_holm),
+                each.families_needed,
             ]
             for each in results.comparisons
             if each.first in place and each.second in place
         ],
+        **shift_parts(results, columns, place),
     }
 
 
@@ -91,11 +95,18 @@ def _judge(each: Any, verdict: str, metrics: list[Any], columns: list[str], resu
     chip, meaning = VERDICTS[verdict]
     return {
         "name": each.name,
+        "title": each.title or "",
         "verdict": verdict,
         "chip": chip,
         "meaning": meaning,
         "why": [flag(word) + "." for word in each.false_robustness],
-        "facts": [["Model", each.model], ["Protocol", each.protocol], ["Endpoint", each.endpoint], ["Kind", each.kind]],
+        "facts": [
+            *([["What it is", each.title]] if each.title else []),
+            ["Model", each.model],
+            ["Protocol", each.protocol],
+            ["Endpoint", each.endpoint],
+            ["Kind", each.kind],
+        ],
         "metrics": [
             [*_estimate(one), one.method, [flag(word) for word in one.flags], no_interval(one)] for one in found
         ],

@@ -79,6 +79,23 @@ EXTRA: dict[str, Metric] = {
     "excess_mad": Metric(
         "excess_mad", "Excess MAD", "Excess MAD", "MAD beyond that of mere repeats of the original.", "low", 2, 0.0
     ),
+    "noise_mad": Metric(
+        "noise_mad", "Noise floor: MAD", "Noise MAD", "MAD of mere repeats of the original.", "low", 2, 0.0
+    ),
+    "noise_drift_sd": Metric(
+        "noise_drift_sd", "Noise floor: drift SD", "Noise SD", "Drift SD of mere repeats.", "low", 2, 0.0
+    ),
+    "noise_icc_a1": Metric("noise_icc_a1", "Noise floor: ICC", "Noise ICC", "ICC of mere repeats.", "high", 2, 0.0),
+    "noise_spr": Metric("noise_spr", "Noise floor: SPR", "Noise SPR", "SPR of mere repeats.", "high", 2, 0.0),
+    "noise_discriminability": Metric(
+        "noise_discriminability",
+        "Noise floor: discriminability",
+        "Noise discr.",
+        "Discriminability of mere repeats: the most that rewording could leave.",
+        "high",
+        2,
+        0.5,
+    ),
     "icc_a1_cluster": Metric(
         "icc_a1_cluster",
         "ICC(A,1), by families",

@@ -95,8 +95,8 @@ def _latex_parts(before: list[Segment], after: list[Segment], fallbacks: dict[st
     for segment in before:
         passages, unchanged = parts.setdefault(segment.section or "Before the first heading", ([], []))
         written = new.get(segment.id)
-        old_text = unmask(segment, segment.text)
-        new_text = "" if written is None else unmask(written, written.text)
+        old_text = _on_one_line(segment)
+        new_text = "" if written is None else _on_one_line(written)
         note = str(fallbacks.get(segment.id, "")).replace("_", " ")
         if old_text == new_text and not note:
             unchanged.append(1)
@@ -105,6 +105,11 @@ def _latex_parts(before: list[Segment], after: list[Segment], fallbacks: dict[st
     return [
         Part(heading, passages, len(unchanged)) for heading, (passages, unchanged) in parts.items() if passages
     ]
+
+
+def _on_one_line(segment: Segment) -> str:
+    """A passage with its protected spans in place; where the author broke lines is no matter of wording."""
+    return " ".join(unmask(segment, segment.text).split())
 
 
 def _text_parts(before: str, after: str) -> list[Part]:

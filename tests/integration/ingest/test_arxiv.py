@@ -23,7 +23,7 @@ from tasks.ingest.arxiv.faults import NotFetched, NotThere
 from tasks.ingest.arxiv.line import Line
 from tasks.ingest.arxiv.pace import Pace, interval_for
 from tasks.ingest.arxiv.source import ArxivSource, arxiv_sources
-from tasks.ingest.family import Ingested, ingest_family, remembered_source
+from tasks.ingest.family import Ingested, ingest_family, remembered_sources
 from tasks.ingest.sources import NOT_FETCHED, Material
 from tests.fakes.fake_arxiv import RATE_PAGE, Answer, FakeArxiv, Paper
 
@@ -77,7 +77,7 @@ def ingested(store: Store, source: ArxivSource) -> Ingested:
 
 def test_papers_become_families_and_are_fetched_once(arxiv: FakeArxiv, store: Store, tmp_path: Path) -> None:
     found = sources(tmp_path, "2401.00001", "arXiv:2401.00001v1", "hep-th/9901999")
-    assert [remembered_source(store, source) for source in found] == [None] * 3
+    assert remembered_sources(store, found) == [None] * 3
     made = [ingested(store, source) for source in found]
     assert [one.name for one in made] == ["2401.00001", "2401.00001v1", "hep-th_9901999"]
     families = [one.family for one in made]
@@ -91,7 +91,7 @@ def test_papers_become_families_and_are_fetched_once(arxiv: FakeArxiv, store: St
     again = [ingested(store, source) for source in sources(tmp_path, "2401.00001", "2401.00001v2", "hep-th/9901999v1")]
     assert [one.is_cached for one in again] == [True, True, True]
     assert arxiv.paths() == ["/api/query"], "no archive twice; only two identifiers were new"
-    assert remembered_source(store, found[2]) is not None
+    assert remembered_sources(store, found)[2] is not None
 
 
 def test_a_newer_version_does_not_change_what_was_pinned(arxiv: FakeArxiv, store: Store, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_b02_a_web_page_is_never_a_paper(arxiv: FakeArxiv, store: Store, tmp_pat
     assert made.step.reason in NOT_FETCHED and "hep-th/9901999v1" in (made.step.detail or "")
     assert arxiv.paths().count("/e-print/hep-th/9901999v1") == 4, "tries are bounded"
     assert store.query("SELECT count(*) AS n FROM blobs")["n"][0] == 0
-    known = remembered_source(store, source)
+    (known,) = remembered_sources(store, [source])
     assert known is not None and known.step.reason == "html_page_instead"
     arxiv.faults.clear()
     assert ingested(store, source).family is not None, "the next run gets it"

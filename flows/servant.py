@@ -36,7 +36,7 @@ def server_settings(folder: Path, url: str) -> dict[str, str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
-        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": str(14 * 24 * 3600),
+        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P14D",
     }
 
 

@@ -53,12 +53,15 @@ def make_pool(client: SyncPrefectClient) -> None:
             WorkPoolCreate(name=POOL, type="process", description=description, base_job_template=template)
         )
     body = {"name": QUEUE, "concurrency_limit": 1, "priority": 1, "description": "One run at a time: one store."}
-    path = f"/work_pools/{POOL}/queues"
+    of_pool = {"work_pool_name": POOL}
     try:
         client.read_work_queue_by_name(QUEUE, work_pool_name=POOL)
-        client.request("PATCH", f"{path}/{QUEUE}", json={"concurrency_limit": 1})
+        place = {**of_pool, "name": QUEUE}
+        client.request(
+            "PATCH", "/work_pools/{work_pool_name}/queues/{name}", path_params=place, json={"concurrency_limit": 1}
+        )
     except ObjectNotFound:
-        client.request("POST", path, json=body)
+        client.request("POST", "/work_pools/{work_pool_name}/queues", path_params=of_pool, json=body)
 
 
 def deploy() -> None:
@@ -98,6 +101,18 @@ def keep_only_schedules_of_file(client: SyncPrefectClient) -> list[str]:
     return gone
 
 
+def prepare_limits(suites: list[str] | None = None) -> list[str]:
+    """The limits of the providers of the shipped suites and of some more.
+
+    Returns:
+        The names of those that were not there yet.
+    """
+    loaded = [load_suite(str(path)) for path in sorted(SHIPPED.glob("*.yaml"))]
+    loaded += [load_suite(name) for name in suites or ()]
+    with get_client(sync_client=True) as client:
+        return make_limits(client, starting_limits(endpoints_of(loaded)))
+
+
 def prepare(suites: list[str] | None = None) -> dict[str, list[str]]:
     """Everything of the set-up, in order; needs a Prefect API.
 
@@ -107,11 +122,9 @@ def prepare(suites: list[str] | None = None) -> dict[str, list[str]]:
     Returns:
         What was made or taken away, by kind.
     """
-    loaded = [load_suite(str(path)) for path in sorted(SHIPPED.glob("*.yaml"))]
-    loaded += [load_suite(name) for name in suites or ()]
+    limits = prepare_limits(suites)
     with get_client(sync_client=True) as client:
         make_pool(client)
-        limits = make_limits(client, starting_limits(endpoints_of(loaded)))
         watches = automations.ensure_all()
         deploy()
         gone = keep_only_schedules_of_file(client)

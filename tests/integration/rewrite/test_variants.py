@@ -77,8 +77,8 @@ def test_what_is_there_is_not_made_again(store: Store, small: Paper, family_of: 
 def test_the_task_says_what_it_did(store: Store, small: Paper, family_of: FamilyOf) -> None:
     family = family_of(store, small)
     shard = Shard(family, RULES, ("scope_framing",))
-    assert rewrite_task.fn(store, shard, lambda: small).name == "Completed"
-    cached = rewrite_task.fn(store, shard, _never)
+    assert rewrite_task.fn(store.url, shard).name == "Completed"
+    cached = rewrite_task.fn(store.url, shard)
     assert (cached.name, cached.type.value) == ("Cached", "COMPLETED")
 
 
@@ -164,7 +164,7 @@ def test_an_outage_fails_the_step_and_a_later_run_finishes_it(
     with faulty_writer.FaultyWriter() as writer:
         writer.broken["503"] = 100
         shard = Shard(family, _model(writer.base_url), ("scope_framing",))
-        state = rewrite_task.fn(store, shard, lambda: small)
+        state = rewrite_task.fn(store.url, shard)
         assert state.type.value == "FAILED"
         assert "scope_framing: provider_error" in (state.message or "")
         assert versions_of(store, shard) == {}

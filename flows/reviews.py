@@ -47,7 +47,7 @@ def worst_shifts(scores: Mapping[str, Mapping[str, float | None]], most: int = S
             ]
     found.sort(key=lambda shift: -abs(shift.size))
     taken: dict[str, int] = {}
-    chosen = []
+    chosen: list[Shift] = []
     for shift in found:
         taken[shift.family] = taken.get(shift.family, 0) + 1
         if taken[shift.family] <= A_PAPER and len(chosen) < most:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from tasks.report.links import versions_link
 from tasks.report.measured import coverage as measured_coverage
 from tasks.report.payload import embed, payload
 from tasks.report.sections import flat, node
+from tasks.report.shifts import pages_beside
 from tasks.report.style import style_section, style_words
 from tasks.report.style_charts import style_figures
 from tasks.report.verdicts import Standing, standing
@@ -71,13 +73,16 @@ def write_report(results: Results, out: Path, *, has_version_pages: bool = False
     """
     out.mkdir(parents=True, exist_ok=True)
     page, part = out / "index.html", out / ".index.html.part"
-    part.write_text(render(results, has_version_pages=has_version_pages), encoding="utf-8")
+    pages = pages_beside(results, out) if has_version_pages else {}
+    part.write_text(render(results, has_version_pages=has_version_pages, pages=pages), encoding="utf-8")
     part.replace(page)
     return page
 
 
-def render(results: Results, *, has_version_pages: bool = False) -> str:
-    """The page as text; see ``write_report``."""
+def render(
+    results: Results, *, has_version_pages: bool = False, pages: Mapping[str, Mapping[str, str]] | None = None
+) -> str:
+    """The page as text; see ``write_report``. ``pages`` are those of versions: family -> label -> path."""
     where = standing(results)
     template = TEMPLATES.get(results.benchmark, "page.html.j2")
     ideas = style_section(results)
@@ -123,7 +128,7 @@ def render(results: Results, *, has_version_pages: bool = False) -> str:
             style=Markup(style),  # noqa: S704 - our own files, as is the script
             script=Markup(script),  # noqa: S704
             script_hash=_hash(script),
-            data=Markup(embed(payload(results, where))),  # noqa: S704 - embed escapes it
+            data=Markup(embed(payload(results, where, pages or {}))),  # noqa: S704 - embed escapes it
         )
     )
 

@@ -6,6 +6,7 @@ Everything in it ends as text nodes in the browser. ``embed`` makes it safe to s
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from storage.results import Estimate, Results
@@ -16,9 +17,12 @@ from tasks.report.shifts import shift_parts
 from tasks.report.verdicts import Standing
 from tasks.report.words import METRICS, VERDICTS, condition_title, flag, is_null, metric, plain, version_label
 
+NOBODY = "-"
+"""How labels of scores name the producer of versions in which nobody wrote."""
 
-def payload(results: Results, where: Standing) -> dict[str, Any]:
-    """The data of all judges, papers and comparisons."""
+
+def payload(results: Results, where: Standing, pages: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The data of all judges, papers and comparisons; ``pages`` of versions are named family -> label -> path."""
     columns = _columns(results)
     given = {key for each in where.order for key in each.metrics if not key.startswith("variance_")}
     extra = sorted(given - {each.key for each in METRICS})
@@ -45,7 +49,7 @@ def payload(results: Results, where: Standing) -> dict[str, Any]:
             for each in results.comparisons
             if each.first in place and each.second in place
         ],
-        **shift_parts(results, columns, place),
+        **shift_parts(results, pages, columns, place),
     }
 
 
@@ -85,7 +89,7 @@ def _columns(results: Results) -> list[str]:
 
 def _title(label: str) -> tuple[str, str]:
     condition, _, producer = label.partition("/")
-    return condition_title(condition), producer
+    return condition_title(condition), "" if producer == NOBODY else producer
 
 
 def _judge(each: Any, verdict: str, metrics: list[Any], columns: list[str], results: Results) -> dict[str, Any]:

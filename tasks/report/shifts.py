@@ -7,33 +7,49 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from storage.results import Results, ReviewPair
-from tasks.report.words import plain, version_label
+from tasks.report.version_page import page_file
+from tasks.report.words import condition_title, plain, version_label
 
 _PAGE = re.compile(r"versions/[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*\.html")
 _DEEPEST = 3
 
 
-def version_pages(results: Results) -> dict[tuple[str, str], str]:
+def version_pages(results: Results, beside: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], str]:
     """Family and version label -> path of the word diff, relative to the page.
 
-    A version names its page in ``facts["page"]``, or ``sections["version_pages"]`` does (family -> label -> path).
+    Named by what lies beside the report, by ``sections["version_pages"]`` (both family -> label -> path), or by the
+    version's own ``facts["page"]``.
     Anything but a plain path under ``versions/`` is no link.
     """
     found: dict[tuple[str, str], str] = {}
     section = results.sections.get("version_pages")
-    named = section if isinstance(section, dict) else {}
-    for family, row in named.items():
-        for label, path in row.items() if isinstance(row, dict) else ():
+    for family, row in [*beside.items(), *(section.items() if isinstance(section, dict) else ())]:
+        for label, path in row.items() if isinstance(row, Mapping) else ():
             found[str(family), str(label)] = str(path)
     for each in results.versions:
         if isinstance(page := each.facts.get("page"), str):
             found[each.family, version_label(each.condition, each.producer)] = page
     return {place: path for place, path in found.items() if _is_page(path)}
+
+
+def pages_beside(results: Results, out: Path) -> dict[str, dict[str, str]]:
+    """The version pages that lie in ``out/versions``: family -> label -> path, as ``sections["version_pages"]``."""
+    found: dict[str, dict[str, str]] = {}
+    for each in results.versions:
+        file = page_file(each.family, condition_title(each.condition), each.producer)
+        if (out / "versions" / file).is_file():
+            row = found.setdefault(each.family, {})
+            row[version_label(each.condition, each.producer)] = f"versions/{file}"
+            if not each.producer:
+                row[f"{each.condition}/-"] = f"versions/{file}"
+    return found
 
 
 def _is_page(path: str) -> bool:
@@ -52,18 +68,21 @@ def review_pairs(results: Results) -> list[ReviewPair]:
     return found
 
 
-def shift_parts(results: Results, columns: list[str], place: dict[str, int]) -> dict[str, Any]:
+def shift_parts(
+    results: Results, beside: Mapping[str, Mapping[str, str]], columns: list[str], place: dict[str, int]
+) -> dict[str, Any]:
     """``pages`` (family place -> column -> path) and ``reviews`` (judge place -> rows), for the script.
 
     Args:
         results: what ``aggregate`` made.
+        beside: pages of versions, family -> label -> path.
         columns: the version labels in the page's order.
         place: judge -> its place in the page's order.
     """
     families = {each.family: index for index, each in enumerate(results.families)}
     column = {label: index for index, label in enumerate(columns)}
     pages: dict[int, dict[int, str]] = {}
-    for (family, label), path in version_pages(results).items():
+    for (family, label), path in version_pages(results, beside).items():
         if family in families and label in column:
             pages.setdefault(families[family], {})[column[label]] = path
     reviews: dict[int, list[list[Any]]] = {}

@@ -52,9 +52,7 @@ class Wording(NamedTuple):
     @property
     def file(self) -> str:
         """The page's name: readable, and distinct whatever the names hold."""
-        named = (self.family, self.condition, self.producer)
-        readable = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "x" for name in named)[:120]
-        return f"{readable}-{sha256(repr(named).encode()).hexdigest()[:8]}.html"
+        return page_file(self.family, self.condition, self.producer)
 
     @property
     def words(self) -> tuple[int, int]:
@@ -118,6 +116,13 @@ def versions_index(
             left_out=left_out, style=Markup(stylesheet(STYLES)),  # noqa: S704 - our own file
         )
     )
+
+
+def page_file(family: str, condition: str, producer: str) -> str:
+    """The name of a version's page; condition and producer as the page shows them (no producer is an empty text)."""
+    place = (family, condition, producer)
+    readable = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "x" for name in place)[:120]
+    return f"{readable}-{sha256(repr(place).encode()).hexdigest()[:8]}.html"
 
 
 def named(condition: str, producer: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ _INLINE: Final = re.compile(
 _TAG: Final = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Half of a surrogate pair cannot be stored, and control characters say nothing."""
-_LEAD: Final = re.compile(r"^(?:abstract|summary)\s*[:.—–-]\s*|^(?:ABSTRACT|SUMMARY|Abstract)\s+(?=[A-Z])")
+_LEAD: Final = re.compile(r"^(?i:abstract|summary)\s*[:.—–-]\s*|^(?:ABSTRACT|SUMMARY|Abstract)\s+(?=[A-Z])")
 _MARKS: Final = {
     "‘": "'", "’": "'", "‚": "'", "‛": "'", "′": "'", "`": "'", "“": '"', "”": '"', "„": '"', "″": '"', "«": '"',
     "»": '"', "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": " - ", "―": " - ", "−": "-", "\u00ad": "", "\u200b": "",

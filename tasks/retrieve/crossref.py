@@ -111,21 +111,21 @@ class Crossref:
 
 
 def _asked(call: Any) -> Any:
-    """One habanero call with its errors as faults."""
+    """One habanero call with its errors as faults.
+
+    Whatever it raises, a failed reply stands behind it: habanero reads error bodies in one form only, and of others it
+    tells the missing key and not the status.
+    """
     try:
         return call()
-    except RequestError as error:
-        cause = error.__cause__
-        if isinstance(cause, httpx2.HTTPStatusError):
-            raise fault_of(cause.response.status_code, cause.response.headers, cause.response.text) from error
-        raise ProviderFault("unavailable", str(error)) from error
-    except httpx2.HTTPStatusError as error:
-        raise fault_of(error.response.status_code, error.response.headers, error.response.text) from error
-    except (RuntimeError, httpx2.HTTPError) as error:
-        raise ProviderFault("unavailable", f"{type(error).__name__}: {error}") from error
-    except (KeyError, ValueError, TypeError) as error:
-        # A reply without a content type, or JSON that is none.
-        raise ProviderFault("unavailable", f"an unreadable reply ({type(error).__name__}: {error})") from error
+    except (RequestError, httpx2.HTTPError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        behind: BaseException | None = error
+        while behind is not None:
+            if isinstance(behind, httpx2.HTTPStatusError):
+                reply = behind.response
+                raise fault_of(reply.status_code, reply.headers, reply.text) from error
+            behind = behind.__cause__ or behind.__context__
+        raise ProviderFault("unavailable", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
 
 
 def _message(reply: Any) -> Mapping[str, Any]:

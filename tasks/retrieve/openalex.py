@@ -63,6 +63,8 @@ class Works(pyalex.Works):
     """pyalex's works over a session of ours; the class's name is the path that pyalex asks."""
 
     session: requests.Session | None = None
+    # pyalex makes a dict of every record, so that one malformed record would cost its whole page.
+    resource_class = staticmethod(lambda record: record)
 
     def _get_from_url(self, url: str, session: requests.Session | None = None) -> Any:  # noqa: ARG002
         try:

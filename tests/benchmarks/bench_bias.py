@@ -23,7 +23,7 @@ ITEMS = {
     "length": 291, "authority": 380, "beauty": 304, "assertiveness": 351, "sycophancy": 295, "sentiment": 397,
     "concreteness": 362, "gender": 327, "race": 297, "bandwagon": 500, "superficial-reflection": 500, "position": 500,
 }
-WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu"]
 
 
 def write_pairs(folder: Path) -> None:

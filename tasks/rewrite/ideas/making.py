@@ -13,7 +13,7 @@ from typing import Any
 
 from storage.ideas import IDENTITY, STYLE_VARIANT, VARIANT_NAMES, Idea
 from storage.keys import step_key
-from storage.records import Family, Step, Version
+from storage.records import Call, Family, Step, Version
 from storage.store import Store
 from storage.vocabulary import TRANSIENT, Outcome
 from tasks.models.engine import Engine
@@ -21,7 +21,7 @@ from tasks.rewrite.ideas.audit import Audit, audit_identity, read_audit, verdict
 from tasks.rewrite.ideas.model import problem, read_idea, wanted_variant
 from tasks.rewrite.ideas.prompts import variant_prompts_hash
 from tasks.rewrite.ideas.rules import IDEA_RULES_VERSION, rules_hash, vary_by_rules
-from tasks.rewrite.injections.asking import answers
+from tasks.rewrite.injections.asking import Wanted, answers
 from tasks.rewrite.injections.spec import Verifier
 from tasks.rewrite.spec import Producer
 
@@ -179,7 +179,7 @@ def _asked(
     wanted = [wanted_variant(store, plan.producer, one.made or one.idea, parts[key], one.attempt)
               for key, one in due.items()]
     found: dict[str, _Try] = {}
-    for (key, one), call in zip(due.items(), answers(store, engine, wanted), strict=True):
+    for (key, one), call in zip(due.items(), _answers(store, engine, wanted), strict=True):
         before = one.made or one.idea
         if call.outcome is not Outcome.answered:
             found[key] = replace(one, made=None, reason=call.outcome.value, detail=call.error,
@@ -191,6 +191,13 @@ def _asked(
     return found
 
 
+def _answers(store: Store, engine: Engine, wanted: Sequence[Wanted]) -> list[Call]:
+    """The answer to each; what is wanted twice (a hybrid begins as one of its parts) is asked once."""
+    distinct = {each.ask.key: each for each in wanted}
+    found = dict(zip(distinct, answers(store, engine, list(distinct.values())), strict=True))
+    return [found[each.ask.key] for each in wanted]
+
+
 def _audited(store: Store, engine: Engine, plan: VariantPlan, tries: dict[str, _Try]) -> dict[str, _Try]:
     if plan.auditor is None:
         return tries
@@ -198,7 +205,7 @@ def _audited(store: Store, engine: Engine, plan: VariantPlan, tries: dict[str, _
     wanted = [wanted_audit(store, plan.auditor, one.idea.text, one.made.text)
               for one in due.values() if one.made is not None]
     found = dict(tries)
-    for (key, one), call in zip(due.items(), answers(store, engine, wanted), strict=True):
+    for (key, one), call in zip(due.items(), _answers(store, engine, wanted), strict=True):
         audit = read_audit(call.answer or "") if call.outcome is Outcome.answered else None
         if audit is None:
             reason = call.outcome.value if call.outcome is not Outcome.answered else "unparsable"

@@ -7,9 +7,11 @@ logic belongs to its module in ``commands``.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Annotated, NamedTuple
 
@@ -18,6 +20,8 @@ from typer._click.exceptions import ClickException
 from typer.exceptions import Abort
 
 from flows.commands.console import say
+from flows.home import home
+from flows.keeper import ensure, use
 from storage.errors import UserError
 
 
@@ -36,6 +40,7 @@ COMMANDS: dict[str, Command] = {
     "report": Command("flows.commands.report:report", "The page, metrics.json and the tables of what is stored."),
     "export": Command("flows.commands.export:export", "What is stored: a RobustReview release, Parquet or CSV."),
     "import": Command("flows.commands.import_:app", "Take in what others published: import release DIR."),
+    "audit": Command("flows.commands.audit:app", "People's audit of versions: audit sample, audit import."),
     "metrics": Command("flows.commands.metrics:app", "The metrics of anyone's scores: CSV, Parquet or JSON lines."),
     "verify": Command("flows.commands.verify:verify_command", "Re-hash texts, blobs and keys; say what is damaged."),
     "serve": Command("flows.commands.serve:serve", "Prefect's UI, a worker, deployments and limits, on one machine."),
@@ -86,20 +91,39 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
+@contextlib.contextmanager
+def _server_under_way(arguments: Sequence[str]) -> Iterator[None]:
+    """Let the local Prefect server start while the rest of a command that needs it is loading."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if asked not in ("run", "retry") or "--help" in arguments or os.environ.get("PREFECT_API_URL"):
+        yield
+        return
+    folder = home() / "prefect"
+    with use(folder):
+        ensure(folder)
+        yield
+
+
 def main() -> None:
     """The console script's entry point."""
     try:
-        code = build_app(sys.argv[1:])(standalone_mode=False)
+        with _server_under_way(sys.argv[1:]):
+            sys.exit(_run(sys.argv[1:]))
+    except (Abort, KeyboardInterrupt):
+        say("evenhand: interrupted; what was answered is kept, and the same command goes on from there")
+        sys.exit(130)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        code = build_app(arguments)(standalone_mode=False)
     except UserError as error:
         say(f"evenhand: {error}")
         code = 2
     except ClickException as error:
         error.show(sys.stderr)
         code = 2
-    except (Abort, KeyboardInterrupt):
-        say("evenhand: interrupted; what was answered is kept, and the same command goes on from there")
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 if __name__ == "__main__":

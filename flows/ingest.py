@@ -13,7 +13,7 @@ from flows.pairs import named_pairs
 from flows.progress import BOARD
 from flows.runners import task_runner
 from flows.sitting import Sitting, sit
-from tasks.ingest.family import Ingested
+from tasks.ingest.family import Ingested, remembered_sources
 from tasks.ingest.ideas import ingest_ideas
 from tasks.ingest.pairs import ingest_pairs
 from tasks.ingest.tasks import ingest_task, refuse_twins
@@ -50,7 +50,13 @@ def ingest(
     sitting.store.append(*human_scores(sitting.suite))
     sources = sources_of(sitting.suite)
     BOARD.start("ingest", len(sources))
-    futures = [ingest_task.submit(sitting.store.url, source, sitting.run_id, tuple(retry or ())) for source in sources]
+    known: list[Ingested | None] = [None] * len(sources) if retry else remembered_sources(sitting.store, sources)
+    futures = [
+        ingest_task.submit(
+            sitting.store.url, source, sitting.run_id, tuple(retry or ()), known=one if _is_final(one) else None
+        )
+        for source, one in zip(sources, known, strict=True)
+    ]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()
@@ -63,6 +69,11 @@ def ingest(
         [one for one in (state.result(raise_on_failure=False) for state in states) if isinstance(one, Ingested)]
     )
     return states or Completed(message="no sources")
+
+
+def _is_final(known: Ingested | None) -> bool:
+    """Whether nothing is to do for a source: it is a family, or it was excluded for good."""
+    return known is not None and known.step.outcome != "failed"
 
 
 def ingest_suite_pairs(sitting: Sitting) -> State[Any]:

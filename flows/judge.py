@@ -14,9 +14,10 @@ from flows.progress import BOARD, Spent
 from flows.runners import is_deployed, task_runner
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
+from storage.store import Store
 from storage.vocabulary import Outcome
 from tasks.judge.protocols import Configuration
-from tasks.judge.shards import ShardOrder
+from tasks.judge.shards import ShardOrder, wanted_cells
 from tasks.judge.tasks import judge_shard_task
 from tasks.models.engine import Engine
 
@@ -57,6 +58,17 @@ def _order(
         run_id=run_id,
         retry=tuple(retry),
     )
+
+
+def settled_cells(store: Store, orders: Sequence[ShardOrder]) -> list[int]:
+    """For each shard how many cells it has when all of them are settled, else 0: one anti-join for all shards."""
+    keys = [
+        {cell.key for cell in wanted_cells(order.configuration, order.endpoint, order.versions, order.repeats)}
+        for order in orders
+    ]
+    retry = orders[0].retry if orders else ()
+    missing = set(store.missing("judgements", [key for own in keys for key in own], retry=retry))
+    return [0 if own & missing else len(own) for own in keys]
 
 
 def questions(order: ShardOrder) -> list[str]:
@@ -104,12 +116,19 @@ def judge(
     BOARD.start("judge", sum(cells for _, cells in orders))
     futures: list[tuple[PrefectFuture[Any], int]] = []
     by_question: dict[str, list[Any]] = {}
-    for order, cells in orders:
+    settled = settled_cells(sitting.store, [order for order, _ in orders])
+    for (order, cells), there in zip(orders, settled, strict=True):
         # Two configurations that ask the same question take turns: the second finds the first one's answers.
         own = questions(order)
         earlier = [future for question in own for future in by_question.get(question, [])]
         future = judge_shard_task.submit(
-            sitting.store.url, order, is_shared=is_deployed(), wait_for=earlier, return_state=False
+            sitting.store.url,
+            # Prefect looks through all that a task is given: a settled shard need not carry its versions.
+            order.model_copy(update={"versions": ()}) if there else order,
+            is_shared=is_deployed(),
+            settled=there,
+            wait_for=[] if there else earlier,
+            return_state=False,
         )
         for question in own:
             by_question.setdefault(question, []).append(allow_failure(future))

@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from flows.catalogue import POOL
-from flows.server import healthy, recorded
+from flows.keeper import healthy, recorded
 from flows.zombies import HEARTBEAT_S
 from storage.errors import EnvironmentProblem
 

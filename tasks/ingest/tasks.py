@@ -56,6 +56,7 @@ def ingest_task(
     source: Source,
     run_id: str | None = None,
     retry: Collection[str] = (),
+    known: Ingested | None = None,
 ) -> State[Any]:
     """Ingest one paper.
 
@@ -64,5 +65,8 @@ def ingest_task(
         source: the paper; its path must be reachable where the task runs.
         run_id: the run this belongs to.
         retry: reasons of exclusions to try again.
+        known: what the flow has found of it already; then nothing is to do.
     """
+    if known is not None:
+        return ingest_state(known)
     return ingest_state(ingest_family(open_store(store_url), source, run_id=run_id, retry=retry))

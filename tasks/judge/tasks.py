@@ -34,7 +34,7 @@ def shard_state(report: ShardReport) -> State[Any]:
     tags=["judge"],
 )
 def judge_shard_task(
-    store_url: str, order: ShardOrder, blobs: str | None = None, is_shared: bool = False
+    store_url: str, order: ShardOrder, blobs: str | None = None, is_shared: bool = False, settled: int = 0
 ) -> State[Any]:
     """Judge one configuration over some families.
 
@@ -42,8 +42,11 @@ def judge_shard_task(
         store_url: the store's address; opened once a process.
         order: the configuration, its endpoint and the versions by hash.
         blobs: address of the blob folder, where it does not lie beside the store.
+        settled: how many cells it has, when the flow has seen that all of them are settled; 0 when it has not.
         is_shared: whether the provider's global limits hold, together with other processes; else the endpoint's own.
     """
+    if settled:
+        return shard_state(ShardReport(configuration=order.configuration.name, wanted=settled, cached=settled))
     store = open_store(store_url, blobs=blobs)
     engine = engine_for(store, order.run_id)
     with shared_limits(engine, order.endpoint if is_shared else None):

@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow
 from prefect.states import Completed, State
 
+from flows.fidelity import audit_state, audit_versions
 from flows.grid import rewrite_shards
 from flows.ideas import variant_shards
 from flows.pairs import injection_shards
@@ -16,7 +17,8 @@ from flows.sitting import Sitting, sit
 from storage.records import Step
 from tasks.rewrite.ideas.making import missing_variants
 from tasks.rewrite.ideas.tasks import vary_task
-from tasks.rewrite.injections.making import inject_task, missing_injections
+from tasks.rewrite.injections.making import missing_injections
+from tasks.rewrite.injections.tasks import inject_task
 from tasks.rewrite.shards import missing_of
 from tasks.rewrite.tasks import rewrite_task
 
@@ -75,7 +77,8 @@ def rewrite(
         future.wait()
     BOARD.end(STAGE)
     sitting.store.flush()
-    return [future.state for future in futures] or Completed(message="nothing to rewrite")
+    audited = [audit_state(step) for step in audit_versions(sitting) if step.outcome == "failed"]
+    return [*(future.state for future in futures), *audited[:1]] or Completed(message="nothing to rewrite")
 
 
 def inject(sitting: Sitting, retry: frozenset[str]) -> list[State[Any]] | State[Any]:

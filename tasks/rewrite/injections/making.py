@@ -1,6 +1,6 @@
 """Making the injections of some pairs: words, verification, rows; what is there already is not made again.
 
-Plain functions first, the Prefect task last. What an injection is, is ``injection``; words are ``rules`` and ``model``.
+Prefect's side is ``tasks``. What an injection is, is ``injection``; words are ``rules`` and ``model``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-from prefect.states import Completed, Failed, State
-
 from storage.records import Call, Family, Step
-from storage.store import Store, open_store
+from storage.store import Store
 from storage.vocabulary import PUBLISHED, TRANSIENT, Outcome
-from tasks.models.engine import Engine, engine_for
+from tasks.models.engine import Engine
 from tasks.rewrite.injections.asking import answers
 from tasks.rewrite.injections.injection import (
     Injection,
@@ -228,33 +224,3 @@ def _remember(
     step = Step(outcome="done", **common)
     store.append(*rows, step)
     return step
-
-
-@task(
-    name="inject-shard",
-    task_run_name="inject-{shard.name}",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    tags=["rewrite"],
-)
-def inject_task(
-    store_url: str, shard: InjectionShard, run_id: str | None = None, tell: Tell | None = None,
-) -> State[InjectionResult]:
-    """A shard as a Prefect task: "Cached" when all was there, Failed when something is to be tried again.
-
-    Args:
-        store_url: the store's address; opened once a process.
-        shard: what is wanted.
-        run_id: enters the step rows.
-        tell: called with each step that ended, when the task runs in the flow's own process.
-    """
-    store = open_store(store_url)
-    result = inject_shard(store, engine_for(store, run_id), shard, run_id, tell or (lambda _: None))
-    if result.failed:
-        reason, count = result.failed.most_common(1)[0]
-        return Failed(message=f"{result.failed.total()} injections are to be tried again, {count} of them: {reason}",
-                      data=result)
-    if not result.made and not result.excluded:
-        return Completed(name="Cached", message=f"{result.cached} injections were there", data=result)
-    said = f"{result.made} made, {result.cached} there, {result.excluded.total()} excluded"
-    return Completed(message=said, data=result)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from flows.families import human_scores, sources_of
+from flows.pairs import named_pairs
 from flows.suites import Suite
 from tasks.latex.engines import tex_available
 from tasks.models.endpoints import EndpointSpec, api_key
 
 
 def used_endpoints(suite: Suite) -> list[EndpointSpec]:
-    """The endpoints that some configuration or producer of the suite asks, in the suite's order."""
+    """The endpoints that some configuration, producer or verifier of the suite asks, in the suite's order."""
     names = {configuration.endpoint for configuration in suite.judge.all_configurations()}
     for producer in suite.rewrite.producers:
         names |= {name for name in (producer.endpoint, producer.review_endpoint) if name}
+    names |= {verifier.endpoint for verifier in suite.rewrite.verifiers}
     return [endpoint for name, endpoint in suite.judge.endpoints.items() if name in names]
 
 
@@ -26,6 +28,8 @@ def check(suite: Suite) -> None:
     """
     for endpoint in used_endpoints(suite):
         api_key(endpoint)
+    if suite.benchmark == "judge_bias":
+        named_pairs(suite)
     if suite.benchmark != "robust_review":
         return
     human_scores(suite)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.families import exclusions_in, families_in, remembered
+from flows.families import exclusions_in, families_in, remembered, sources_of
 from flows.grid import Grid, look_up
 from flows.home import default_store
-from flows.ideas import idea_families, idea_grid
-from flows.pairs import pair_families, pair_grid
+from flows.ideas import idea_families, idea_grid, named_ideas
+from flows.pairs import named_pairs, pair_families, pair_grid
 from flows.suites import Suite, load_suite
 from storage.records import Family, new_id
 from storage.results import Exclusion
@@ -41,6 +41,14 @@ class Sitting:
         if self.suite.benchmark != "robust_review":
             return []
         return exclusions_in(remembered(self.suite, self.store))
+
+    def wanted(self) -> int:
+        """How many items the suite names, taken in or not."""
+        if self.suite.benchmark == "judge_bias":
+            return len(named_pairs(self.suite))
+        if self.suite.benchmark == "sci_style":
+            return len(named_ideas(self.suite))
+        return len(sources_of(self.suite))
 
     def grid(self) -> Grid:
         """What of the suite is there."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from storage.errors import SuiteError
 from storage.ideas import VARIANT_NAMES
@@ -73,10 +73,12 @@ class RewriteSpec(Record):
 
     @field_validator("producers", "verifiers")
     @classmethod
-    def _distinct(cls, value: tuple[ProducerSpec | VerifierSpec, ...]) -> tuple[ProducerSpec | VerifierSpec, ...]:
+    def _distinct(
+        cls, value: tuple[ProducerSpec | VerifierSpec, ...], info: ValidationInfo
+    ) -> tuple[ProducerSpec | VerifierSpec, ...]:
         names = [each.name for each in value]
         if doubled := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"two producers or verifiers are named {min(doubled)!r}")
+            raise ValueError(f"two {info.field_name} are named {min(doubled)!r}")
         return value
 
     def names(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import typer
 from rich.table import Table
 
 from flows.commands.console import OUT, emit, money
-from flows.families import sources_of
 from flows.home import default_store
 from flows.numbers import cell_counts, judged, spending, total
 from flows.sitting import Sitting, sit
@@ -34,7 +33,7 @@ def suite_status(sitting: Sitting) -> dict[str, Any]:
     suite, store = sitting.suite, sitting.store
     grid = sitting.grid()
     excluded = sitting.excluded()
-    open_sources = len(sources_of(suite)) - len(grid.families) - len(excluded)
+    open_sources = sitting.wanted() - len(grid.families) - len(excluded)
     cells = judged(suite, store, grid).cells
     spends, by_name = spending(store, cells), dict(cells.group_by("configuration"))
     configurations: dict[str, dict[str, Any]] = {}

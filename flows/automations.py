@@ -68,7 +68,7 @@ def tell_failures(block_id: str) -> Automation:
             threshold=1,
             within=timedelta(seconds=0),
         ),
-        actions=[CallWebhook(block_document_id=block_id, payload=said)],  # type: ignore[arg-type]
+        actions=[CallWebhook(block_document_id=block_id, payload=said)],
     )
 
 
@@ -79,7 +79,7 @@ def ensure(wanted: Automation) -> None:
     except ValueError:
         wanted.create()
         return
-    wanted.model_copy(update={"id": known.id}).update()
+    wanted.model_copy(update={"id": known.id}).update()  # type: ignore[attr-defined]
 
 
 def ensure_all() -> list[str]:
@@ -92,11 +92,11 @@ def ensure_all() -> list[str]:
     ensure(silent)
     names = [silent.name]
     if address := os.environ.get(ALERT_URL):
-        Webhook(url=address).save(ALERT_BLOCK, overwrite=True)  # type: ignore[arg-type]
+        Webhook(url=address).save(ALERT_BLOCK, overwrite=True)
     try:
         block = Webhook.load(ALERT_BLOCK)
     except ValueError:
         return names
-    failures = tell_failures(str(block._block_document_id))
+    failures = tell_failures(str(block._block_document_id))  # type: ignore[union-attr]
     ensure(failures)
     return [*names, failures.name]

@@ -2,7 +2,7 @@
 
 Here belongs how processes share one provider. Each leases slots, asks with as many calls in flight as it has slots, and
 paces itself at the same share of the rates; so all of them together stay within the limits, and a value changed in
-Prefect's UI takes effect within seconds. What the limits are is ``slots.py``, how a process paces itself ``limiter.py``.
+Prefect's UI takes effect within seconds. What the limits are is ``slots.py``, how one process paces ``limiter.py``.
 """
 
 from __future__ import annotations
@@ -154,19 +154,19 @@ _KEEPERS: dict[str, _Keeper] = {}
 
 
 @contextmanager
-def shared_limits(engine: Engine, endpoint: EndpointSpec) -> Iterator[None]:
+def shared_limits(engine: Engine, endpoint: EndpointSpec | None) -> Iterator[None]:
     """Calls to an endpoint inside this context stay within the provider's global limits, together with other processes.
 
     Endpoints in this process (phantoms, the embedded model) have no provider: nothing is done for them.
 
     Args:
         engine: the process's engine.
-        endpoint: what is asked.
+        endpoint: what is asked; None does nothing.
 
     Raises:
         EnvironmentProblem: when the provider has no global limit.
     """
-    if endpoint.kind != "openai":
+    if endpoint is None or endpoint.kind != "openai":
         yield
         return
     with _LOCK:

@@ -1,7 +1,6 @@
 """Which protocols there are, and what a configuration is: an endpoint, a model, a protocol and parameters.
 
-Here belong the registry and the five single-call protocols. Reviewers of several calls and judges of pairs register
-here too.
+Here belong the registry and the configuration. What each protocol does is its own module's matter.
 """
 
 from __future__ import annotations
@@ -14,17 +13,16 @@ from pydantic import Field, field_validator, model_validator
 
 from storage.records import Record
 from tasks.judge.cells import Manner, Scoring, TooLong
-from tasks.judge.form import rating_form, review_form
 from tasks.judge.ideas import IDEA_JUDGES
 from tasks.judge.inputs import InputKind
 from tasks.judge.native.registry import NATIVE
 from tasks.judge.pairwise import PAIRWISE
 from tasks.judge.pointwise import SINGLE_ANSWERS
 from tasks.judge.protocol import Protocol
+from tasks.judge.reviews import REVIEWS
+from tasks.judge.scicore.registry import SCICORE
 from tasks.judge.single_call import SingleCall
-from tasks.judge.wording import shipped_prompt
 from tasks.models.endpoints import EndpointSpec
-from tasks.models.scales import ICLR, TEN, TENTHS
 
 _OURS = frozenset({"messages", "input", "model", "response_format", "text", "stream", "n", "instructions"})
 """Request fields that are not a suite's to set."""
@@ -74,18 +72,14 @@ class Registry:
         return iter(self._protocols)
 
 
-REVIEW = review_form("review", ICLR)
 PROTOCOLS = Registry()
 for _protocol in (
-    SingleCall("standard", shipped_prompt("standard"), REVIEW, output_tokens=(500, 1100, 3500)),
-    SingleCall("strict", shipped_prompt("strict"), REVIEW, output_tokens=(350, 700, 3000)),
-    SingleCall("persistent", shipped_prompt("persistent"), REVIEW, output_tokens=(500, 1100, 3500)),
-    SingleCall("decimal", shipped_prompt("decimal"), review_form("tenths", TENTHS), output_tokens=(400, 900, 3000)),
-    SingleCall("rating", shipped_prompt("rating"), rating_form("rating", TEN), output_tokens=(8, 12, 64)),
+    *REVIEWS,
     *PAIRWISE,
     *SINGLE_ANSWERS,
     *IDEA_JUDGES,
     *NATIVE,
+    *SCICORE,
 ):
     PROTOCOLS.register(_protocol)
 

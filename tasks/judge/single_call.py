@@ -49,18 +49,7 @@ class SingleCall(Protocol):
 
     def first_ask(self, bench: Bench, cell: Cell) -> Ask:
         """The whole request, by hashes; the paper is a part of its own, stored once for all configurations."""
-        manner = bench.manner
-        shown = [Part(kind="pdf", hash=cell.given.hash)] if cell.given.kind == "pdf" else _fenced(bench, cell)
-        put = bench.store.put_text
-        parts = [_text(put(f"{self.prompt.before}\n\n")), *shown, _text(put(f"\n{self.prompt.after}"))]
-        messages = (
-            Message(role="system", parts=(_text(put(self.prompt.system)),)),
-            Message(role="user", parts=tuple(parts)),
-        )
-        return Ask.at(
-            manner.endpoint, manner.model, messages, parameters=sampling(manner, cell.repeat),
-            response_schema=self.form.json_schema(), repeat=cell.repeat,
-        )
+        return framed_ask(bench, cell, self.prompt, self.form.json_schema())
 
     def read(self, call: Call, scoring: Scoring) -> Parsed:
         """What an answered call says."""
@@ -70,12 +59,15 @@ class SingleCall(Protocol):
 
     async def judge(self, bench: Bench, cell: Cell) -> Judgement:
         """Asks, or recalls, and reads."""
+        return await self.answer(bench, cell, bench.first_asks[cell.key])
+
+    async def answer(self, bench: Bench, cell: Cell, ask: Ask) -> Judgement:
+        """What one ask, asked or recalled, says about a cell."""
         scoring = bench.manner.scoring
 
         def accept(call: Call) -> Outcome:
             return self.read(call, scoring).outcome
 
-        ask = bench.first_asks[cell.key]
         call = await bench.ask(ask, accept)
         if call.outcome is not Outcome.answered:
             attempts = [call.attempt_id] if call.attempt else []
@@ -84,6 +76,32 @@ class SingleCall(Protocol):
         parsed = self.read(call, scoring)
         return judgement_row(bench, self, cell, outcome=parsed.outcome, reason=parsed.reason, scores=parsed.scores,
                              flags=parsed.flags, call_keys=[ask.key], attempt_ids=[call.attempt_id])
+
+
+def framed_ask(
+    bench: Bench, cell: Cell, prompt: Prompt, schema: dict[str, Any] | None, repeat: int | None = None
+) -> Ask:
+    """A prompt around what a cell shows: fenced text, or the PDF.
+
+    Args:
+        bench: the shard's means.
+        cell: what is shown.
+        prompt: the words around it.
+        schema: the JSON schema of the answer, if any.
+        repeat: by default the cell's; a step that all repeats share has 0.
+    """
+    manner, put = bench.manner, bench.store.put_text
+    number = cell.repeat if repeat is None else repeat
+    shown = [Part(kind="pdf", hash=cell.given.hash)] if cell.given.kind == "pdf" else _fenced(bench, cell)
+    parts = [_text(put(f"{prompt.before}\n\n")), *shown, _text(put(f"\n{prompt.after}"))]
+    messages = (
+        Message(role="system", parts=(_text(put(prompt.system)),)),
+        Message(role="user", parts=tuple(parts)),
+    )
+    return Ask.at(
+        manner.endpoint, manner.model, messages, parameters=sampling(manner, number), response_schema=schema,
+        repeat=number,
+    )
 
 
 def _text(name: str) -> Part:

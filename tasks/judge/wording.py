@@ -81,7 +81,7 @@ def shipped_script(package: str, name: str) -> Script:
 
 
 @cache
-def shipped_prompt(name: str) -> Prompt:
-    """One of the prompts in ``tasks/judge/prompts``."""
-    file = resources.files("tasks.judge") / "prompts" / f"{name}.md"
+def shipped_prompt(name: str, package: str = "tasks.judge") -> Prompt:
+    """One of the prompts in ``prompts`` of a package of the judge stage."""
+    file = resources.files(package) / "prompts" / f"{name}.md"
     return parse_prompt(file.read_text(encoding="utf-8"), f"{name}.md")

@@ -22,6 +22,7 @@ from tasks.models.phantom_idea_wire import idea_answer, reads_ideas
 from tasks.models.phantom_pair_wire import pair_answer, reward_answer
 from tasks.models.phantom_pairs import PAIR_PHANTOMS, PairPhantom
 from tasks.models.scales import Scale
+from tasks.models.science_core import asks_for_a_core, is_core, transcribed, written_back
 
 SECONDARY_SD = 0.5
 """Noise of soundness, presentation, contribution and confidence, in their own points."""
@@ -136,6 +137,10 @@ def _log_probabilities(opinion: _Opinion, answer: str, wanted: int) -> list[dict
 def _answer(opinion: _Opinion, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]] | None]:
     """The answer's text, and token probabilities where they were asked for."""
     schema = _schema(body)
+    if schema is not None and asks_for_a_core(schema):
+        return orjson.dumps(transcribed(opinion.paper)).decode(), None
+    if schema is None and is_core(opinion.paper):
+        return written_back(opinion.paper), None
     if schema is not None:
         answer = orjson.dumps(_fill(opinion, schema)).decode()
     else:

@@ -1,0 +1,1 @@
+"""SciCore: judging a neutral record of a paper beside the paper itself, and its ablations."""

@@ -54,6 +54,11 @@ def _wordings(shown: list[VersionResult], store: Store) -> list[Wording]:
     versions = {version.key: version for version in store.load(Version, [each.key for each in shown])}
     keys = list(dict.fromkeys(version.family_key for version in versions.values()))
     families = {family.key: family for family in store.load(Family, keys)}
+    # One query fills the store's memory: a version without source is compared by its text.
+    lacking: list[Family | Version] = [each for each in families.values() if each.source_kind != "latex"]
+    lacking += [each for each in versions.values() if each.source_hash is None]
+    lacking += [families[each.family_key] for each in versions.values() if each.source_hash is None]
+    store.get_texts(each.text_hash for each in lacking if each.text_hash)
     originals: dict[str, list[Segment]] = {}
     found: list[Wording] = []
     for each in shown:
@@ -62,7 +67,7 @@ def _wordings(shown: list[VersionResult], store: Store) -> list[Wording]:
         if version is None or family is None:
             continue
         condition, producer = named(each.condition, each.producer)
-        parts = _parts(store, family, version, originals)
+        parts = changes_of(store, family, version, originals)
         found.append(
             Wording(each.family, family.title or "untitled", condition, "" if producer == "–" else producer,
                     _facts(family, version), parts)
@@ -70,7 +75,15 @@ def _wordings(shown: list[VersionResult], store: Store) -> list[Wording]:
     return found
 
 
-def _parts(store: Store, family: Family, version: Version, originals: dict[str, list[Segment]]) -> list[Part]:
+def changes_of(store: Store, family: Family, version: Version, originals: dict[str, list[Segment]]) -> list[Part]:
+    """What a version changed, by section.
+
+    Args:
+        store: where both lie.
+        family: whose original it is compared with.
+        version: the version.
+        originals: passages by family key, filled here, so that an original is read once.
+    """
     is_latex = family.source_kind == "latex" and version.source_hash is not None
     if is_latex and store.blobs.has(version.source_hash or "") and store.blobs.has(family.source_hash):
         if family.key not in originals:

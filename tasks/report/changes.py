@@ -37,7 +37,8 @@ def word_changes(before: str, after: str) -> list[Run]:
         return [Run("gone", before), Run("new", after)]
     runs: list[Run] = []
     for code in Indel.opcodes([token.strip() for token in old], [token.strip() for token in new]):
-        tag, first, first_end, second, second_end = code
+        tag = code.tag
+        first, first_end, second, second_end = code.src_start, code.src_end, code.dest_start, code.dest_end
         if tag == "equal":
             runs.append(Run("same", "".join(new[second:second_end])))
         else:

@@ -11,8 +11,10 @@ from storage.results import Results
 from tasks.report import typeset
 from tasks.report.bias import section_of
 from tasks.report.bias_charts import bias_figures
+from tasks.report.citation import citation
 from tasks.report.csv_cells import to_csv
 from tasks.report.figures import Figure, figures
+from tasks.report.schema import metrics_schema
 from tasks.report.style import style_section
 from tasks.report.style_charts import style_figures
 from tasks.report.tables import tables
@@ -35,6 +37,7 @@ def write_exports(results: Results, out: Path) -> list[Path]:
     drawn |= style_figures(ideas) if ideas else {}
     files = table_files(results) | figure_files(drawn)
     files |= {f"figures/{name}.png": each.png() for name, each in drawn.items()}
+    files |= {"metrics-schema.json": metrics_schema(), "CITATION.cff": citation(results)}
     return write_files(files, out)
 
 

@@ -126,7 +126,7 @@ def _flat(results: Results, where: Standing) -> Card:
             "#scores",
             "See the scores they give",
         )
-    text = f"{listed(names)}: small drift, but hardly any difference between papers, so the stability says nothing."
+    text = f"{listed(names)}: small drift, but no difference between papers can be shown, so it says nothing."
     return Card(
         "False robustness",
         f"{len(names)} of {len(results.configurations)}",

@@ -69,8 +69,8 @@ class Row(NamedTuple):
     wanted: int
     title: str = ""
     """What a reader calls the judge, where its name says little."""
-    behind: str = ""
-    """The difference to the best judge in discriminability, with its interval."""
+    behind: tuple[str, str] | None = None
+    """The difference to the best judge in discriminability, and its interval."""
     behind_tip: str = ""
 
 
@@ -104,13 +104,15 @@ def _with_distance(row: Row, where: Standing) -> Row:
     found = where.behind.get(row.name)
     if found is None or where.best is None:
         return row
-    words = with_interval(Estimate(value=found.value, low=found.low, high=found.high), signed=True)
+    difference = Estimate(value=found.value, low=found.low, high=found.high)
+    words = with_interval(difference, signed=True)
     tip = f"Discriminability less that of {where.best.title or where.best.name}, paired over papers: {words}"
     if found.p_holm is not None:
         tip += f"; p = {number(found.p_holm, 3)} (Holm)" if found.p_holm >= 0.001 else "; p < 0.001 (Holm)"
     else:
         tip += "; not tested"
-    return row._replace(behind=words, behind_tip=tip)
+    parts = (number(found.value, signed=True), interval(difference, signed=True))
+    return row._replace(behind=parts, behind_tip=tip)
 
 
 def _row(each: ConfigurationResult, verdict: str, scales: dict[str, Scale]) -> Row:

@@ -84,10 +84,11 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: Iterable[str], limit: int = 3) -> str:
-    """``a, b, c and 4 more``."""
+    """``a, b, c and 4 more``; semicolons part names that hold commas."""
     every = list(names)
+    comma = "; " if any("," in name for name in every) else ", "
     if len(every) <= 1:
         return "".join(every)
     if len(every) > limit:
-        return ", ".join(every[:limit]) + f" and {len(every) - limit} more"
-    return ", ".join(every[:-1]) + " and " + every[-1]
+        return comma.join(every[:limit]) + f" and {len(every) - limit} more"
+    return comma.join(every[:-1]) + " and " + every[-1]

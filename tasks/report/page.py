@@ -32,6 +32,7 @@ from tasks.report.sections import flat, node
 from tasks.report.shifts import pages_beside
 from tasks.report.style import style_section, style_words
 from tasks.report.style_charts import style_figures
+from tasks.report.trend import judge_cards, trends
 from tasks.report.verdicts import Standing, standing
 
 STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
@@ -136,7 +137,13 @@ def render(
 def _statistics(results: Results, where: Standing) -> dict[str, Any]:
     """How sure the numbers are, and what that was measured to be worth."""
     tests = sum(each.p_holm is not None for each in results.comparisons)
-    return {"inference": inference(results, where), "measured": measured_coverage(), "tests": tests}
+    return {
+        "inference": inference(results, where),
+        "measured": measured_coverage(),
+        "tests": tests,
+        "trends": trends(results),
+        "judge_cards": judge_cards(results, where),
+    }
 
 
 def _environment() -> jinja2.Environment:

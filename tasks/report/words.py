@@ -130,7 +130,10 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "level": ("Level with best", "Tells papers apart; with these papers it cannot be told from the best judge."),
     "separates": ("Tells papers apart", "Its discriminability is above chance, but below the best judge’s."),
     "chance": ("Not above chance", "The interval of its discriminability includes 0.5: it may not tell papers apart."),
-    "flat": ("Only looks stable", "Its small drift comes from giving nearly everything the same score."),
+    "flat": (
+        "Only looks stable",
+        "Its small drift says nothing: one score for nearly everything, or no difference between papers.",
+    ),
     "unmeasured": ("Not measurable", "Its discriminability has no value here."),
 }
 """Verdict -> (chip, explanation)."""

@@ -86,9 +86,9 @@ def test_a_distance_to_the_best_judge_is_shown_whichever_way_it_was_compared(dem
                    difference=Estimate(value=-0.1, low=-0.2, high=0.05, n=6)),
     ]
     found = {row.name: row for row in rows(standing(demo.model_copy(update={"comparisons": made})))}
-    assert found[one].behind == "−0.20 [−0.30, −0.10]" and "p = 0.020 (Holm)" in found[one].behind_tip
-    assert found[two].behind == "−0.10 [−0.20, +0.05]" and "not tested" in found[two].behind_tip
-    assert found[where.best.name].behind == ""
+    assert found[one].behind == ("−0.20", "[−0.30, −0.10]") and "p = 0.020 (Holm)" in found[one].behind_tip
+    assert found[two].behind == ("−0.10", "[−0.20, +0.05]") and "not tested" in found[two].behind_tip
+    assert found[where.best.name].behind is None
 
 
 def test_a_rival_that_was_never_compared_is_judged_by_its_interval(demo: Results) -> None:

@@ -19,7 +19,7 @@ function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
   const button = byId("theme");
   button.textContent = "Theme: " + THEMES[theme];
-  button.setAttribute("aria-label", "Colour theme: " + (theme || "as the system") + ". Select to change.");
+  button.setAttribute("aria-label", "Theme: " + THEMES[theme] + ". Select to change the colours.");
 }
 
 function startTheme() {

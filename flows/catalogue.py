@@ -51,6 +51,7 @@ class Entry(NamedTuple):
 CATALOGUE: tuple[Entry, ...] = (
     Entry("ingest", "flows.ingest:ingest", ("evenhand", "stage", "no-calls"), "Sources become families."),
     Entry("rewrite", "flows.rewrite:rewrite", ("evenhand", "stage", "calls"), "Families in other words."),
+    Entry("retrieve", "flows.retrieve:retrieve", ("evenhand", "stage", "no-calls"), "The literature beside each idea."),
     Entry("judge", "flows.judge:judge", ("evenhand", "stage", "calls"), "Every version, every configuration."),
     Entry("aggregate", "flows.aggregate:aggregate", ("evenhand", "stage", "no-calls"), "Every number of a suite."),
     Entry("publish", "flows.publish:publish", ("evenhand", "stage", "no-calls"), "Page, exports, artifacts."),

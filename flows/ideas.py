@@ -78,6 +78,20 @@ def retrieve_orders(suite: Suite, families: Sequence[Family]) -> list[RetrieveOr
     ]
 
 
+def check_contexts(suite: Suite) -> None:
+    """Checks the ideas' file, and that every context has its file, pool or variable for every idea. Searches nothing.
+
+    Raises:
+        InputError: a file is missing or wrong, or a domain has no pool.
+        EnvironmentProblem: a variable that a context names is not set.
+    """
+    ideas = [each.idea for each in named_ideas(suite)]
+    variant_plan(suite)
+    for order in retrieve_orders(suite, ()):
+        for idea in {idea.domain: idea for idea in ideas}.values():
+            order.source_of(idea)
+
+
 class Shelf(NamedTuple):
     """The literature of a suite's ideas: (family key, context name) -> snapshot."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.families import human_scores, sources_of
+from flows.ideas import check_contexts
 from flows.pairs import named_pairs
 from flows.suites import Suite
 from tasks.latex.engines import tex_available
@@ -15,6 +16,8 @@ def used_endpoints(suite: Suite) -> list[EndpointSpec]:
     for producer in suite.rewrite.producers:
         names |= {name for name in (producer.endpoint, producer.review_endpoint) if name}
     names |= {verifier.endpoint for verifier in suite.rewrite.verifiers}
+    signals = [configuration.options.get("signal") for configuration in suite.judge.all_configurations()]
+    names |= {signal["endpoint"] for signal in signals if isinstance(signal, dict)}
     return [endpoint for name, endpoint in suite.judge.endpoints.items() if name in names]
 
 
@@ -30,6 +33,8 @@ def check(suite: Suite) -> None:
         api_key(endpoint)
     if suite.benchmark == "judge_bias":
         named_pairs(suite)
+    if suite.benchmark == "sci_style":
+        check_contexts(suite)
     if suite.benchmark != "robust_review":
         return
     human_scores(suite)

@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storage.vocabulary import Outcome
+from tasks.rewrite.ideas.audit import FAILINGS
 
 FINAL_REASONS = ("sets_differ", "does_not_build", "nothing_changed", "parent_excluded", "no_output")
 """Exclusions of versions that are tried again when no reason is named."""
-EVERYTHING = (*(outcome.value for outcome in Outcome if outcome is not Outcome.answered), *FINAL_REASONS)
+EVERYTHING = (
+    *(outcome.value for outcome in Outcome if outcome is not Outcome.answered),
+    *FINAL_REASONS,
+    *(reason for reason in FAILINGS if reason not in FINAL_REASONS),
+)
 
 
 def reasons(retry: Sequence[str] | None, only_failed: bool) -> list[str] | None:

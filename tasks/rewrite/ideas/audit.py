@@ -46,6 +46,11 @@ EXPECTED: Final[dict[str, frozenset[str]]] = {
 }
 """The styles that an auditor may see in each variant; changes of substance alone are to have no style of their own."""
 LEAST_QUALITY: Final = 2
+FAILINGS: Final[tuple[str, ...]] = (
+    *(f"substance_{name}" for name in SUBSTANCES), *(f"style_{name}" for name in STYLES), "quality", "style_only",
+    "audit_unparsable", "length", "numbers", "nothing_changed",
+)
+"""Every reason for which a variant may be excluded, besides outcomes of calls."""
 
 
 class Audit(Record):

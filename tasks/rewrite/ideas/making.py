@@ -132,12 +132,16 @@ def vary_shard(store: Store, engine: Engine, shard: VariantShard, run_id: str | 
     """
     wanted, todo = shard.wanted(), missing_variants(store, shard)
     result = VariantResult(cached=len(wanted) - len(todo))
+    # A variant that was excluded and is tried again is made in other words than before.
+    made_before = {step.key: int(step.output.get("attempts", 0)) for step in store.load(Step, todo)
+                   if step.outcome == "excluded"} if shard.retry else {}
     tries = {key: _Try(family, idea_of(family), variant) for key in todo for family, variant in (wanted[key],)}
     open_keys = list(todo)
     for attempt in range(shard.plan.remakes + 1):
         if not open_keys:
             break
-        tries |= _made(store, engine, shard.plan, {key: replace(tries[key], attempt=attempt) for key in open_keys})
+        tries |= _made(store, engine, shard.plan, {
+            key: replace(tries[key], attempt=made_before.get(key, 0) + attempt) for key in open_keys})
         tries |= _audited(store, engine, shard.plan, {key: tries[key] for key in open_keys})
         open_keys = [key for key in open_keys if tries[key].reason is not None and not tries[key].is_transient
                      and tries[key].variant != IDENTITY]

@@ -13,7 +13,7 @@ from tasks.models import transports
 from tasks.models.engine import Engine
 from tasks.models.phantom_ideas import audited
 from tasks.models.phantom_transport import PhantomTransport
-from tasks.rewrite.ideas.audit import EXPECTED, Audit, read_audit, verdict
+from tasks.rewrite.ideas.audit import EXPECTED, FAILINGS, Audit, read_audit, verdict
 from tasks.rewrite.ideas.making import VariantPlan, VariantShard, missing_variants, vary_shard
 from tasks.rewrite.ideas.model import problem, read_idea
 from tasks.rewrite.ideas.rules import vary_by_rules
@@ -76,6 +76,11 @@ def test_a_variant_that_fails_is_remade_and_then_excluded(store, families, endpo
     result = vary_shard(store, Engine(store), VariantShard(tuple(families[:1]), plan))
     (step,) = [step for step in store.load(Step) if step.output["variant"] == "B2"]
     if always:
+        monkeypatch.setattr(HarshAuditor, "always", False)
+        again = vary_shard(store, Engine(store), VariantShard(tuple(families[:1]), plan, frozenset(FAILINGS)))
+        assert again.made == 1
+        made = max(store.load(Version), key=lambda version: version.at)
+        assert made.facts["attempts"] == 4
         assert result.excluded == {"substance_removed": 1}
         assert (step.outcome, step.output["attempts"]) == ("excluded", 3)
         assert step.output["failed_before"] == ["substance_removed", "substance_removed"]

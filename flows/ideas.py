@@ -92,6 +92,14 @@ def check_contexts(suite: Suite) -> None:
             order.source_of(idea)
 
 
+def unmade_variants(suite: Suite, store: Store, grid: Grid) -> list[LabelledVersion]:
+    """The variants of a grid that are still to be made, each once however many contexts show it."""
+    first = {shown_key(key, suite.contexts[0].name): key for key in
+             (version.version.key.rpartition("@")[0] for version in grid.versions)}
+    missing = set(store.missing("versions", list(first.values())))
+    return [version for version in grid.versions if first.get(version.version.key) in missing]
+
+
 class Shelf(NamedTuple):
     """The literature of a suite's ideas: (family key, context name) -> snapshot."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from flows.families import sources_of
 from flows.grid import Grid, LabelledVersion, judged_by, look_up, producers, version_keys
-from flows.ideas import expected_idea_grid
+from flows.ideas import expected_idea_grid, unmade_variants
 from flows.pairs import expected_pair_grid
 from flows.suites import Suite
 from storage.keys import step_key
@@ -165,6 +165,9 @@ def _rewrite_row(producer: Producer, versions: int, chars: int) -> dict[str, Any
 
 def rewriting(suite: Suite, store: Store, grid: Grid) -> list[dict[str, Any]]:
     """What each producer would take for the versions that are not there yet."""
+    if suite.benchmark == "sci_style":
+        own = unmade_variants(suite, store, grid)
+        return [_rewrite_row(producers(suite)[0], len(own), sum(grid.references[v.version.key].chars for v in own))]
     open_keys = set(store.missing("versions", [v.version.key for v in grid.versions]))
     rows: list[dict[str, Any]] = []
     for producer in producers(suite):

@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 from prefect import flow
 
+from flows.analyses import analyses, reviewers
 from flows.bias import bias_results
+from flows.fidelity import fidelity_sections
 from flows.grid import NOBODY, Grid, LabelledVersion, judged_by, producers
 from flows.ideas import variant_plan
 from flows.numbers import cell_counts, judged, score_frame, spending, total
@@ -37,10 +39,12 @@ from storage.store import Store
 from storage.vocabulary import ORIGINAL
 from tasks.ingest.sources import NOT_FETCHED
 from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.judge.single_call import SingleCall
 from tasks.metrics.assemble import ConfigurationNumbers, RobustResults, robust_results
 from tasks.metrics.calibration import implied
 from tasks.metrics.power import power
 from tasks.models.phantom import PHANTOMS
+from tasks.report.across import SECTION, across_benchmarks
 
 NO_CELL = "no cell has been answered"
 
@@ -59,7 +63,8 @@ def _planted(
 ) -> dict[str, float | None] | None:
     """What a phantom's parameters imply for exactly these families and versions."""
     phantom = PHANTOMS.get(configuration.model)
-    if phantom is None:
+    if phantom is None or not isinstance(configuration.way(), SingleCall):
+        # What a phantom's parameters imply is known for the text it reads itself, not for a record of it.
         return None
     versions = judged_by(configuration, grid)
     key = step_key(
@@ -157,6 +162,9 @@ def _provenance(sitting: Sitting, numbers: RobustResults | None) -> dict[str, An
         "seed": suite.seed,
         "bootstrap": {"draws": suite.draws, "seed": suite.seed, "unit": "family", "paired": True},
         "protocols": {name: PROTOCOLS[name].identity("sampled") for name in protocols},
+        "options": {
+            each.name: each.way().identity(each.scoring) for each in suite.judge.all_configurations() if each.options
+        },
         "producers": {p.name: p.identity("joint") for p in producers(suite)},
         "python": platform.python_version(),
         "packages": {
@@ -222,8 +230,49 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
         exclusions=[*excluded_families, *grid.exclusions, *grid.unmade],
         spend=total([entry.spend for entry in configurations]),
         provenance=_provenance(sitting, numbers),
-        sections={"reviews": review_pairs(store, cells, configurations)},
+        sections={
+            "reviews": review_pairs(store, cells, configurations),
+            **_asked_for(sitting, cells, human),
+            **fidelity_sections(sitting, grid, frame, human),
+        },
     )
+
+
+def with_companions(sitting: Sitting, own: Results) -> Results:
+    """A suite's results with the sections of the suites that run along, and each judge's row over all of them."""
+    others = [results_of(other, other.excluded()) for other in sitting.companions()]
+    if not others:
+        return own
+    sections = dict(own.sections)
+    for other in others:
+        sections |= other.sections
+    if rows := across_benchmarks([own, *others]):
+        sections[SECTION] = rows
+    states = [own.state, *(other.state for other in others)]
+    worst = next(state for state in ("failed", "complete_with_gaps", "complete") if state in states)
+    told = [
+        {
+            "suite": other.suite,
+            "wanted": sum(entry.cells.wanted for entry in other.configurations),
+            "answered": sum(entry.cells.answered for entry in other.configurations),
+        }
+        for other in others
+    ]
+    return own.model_copy(
+        update={
+            "sections": sections,
+            "state": worst,
+            "spend": total([own.spend, *(other.spend for other in others)]),
+            "exclusions": [*own.exclusions, *(entry for other in others for entry in other.exclusions)],
+            "provenance": own.provenance | {"companions": told},
+        }
+    )
+
+
+def _asked_for(sitting: Sitting, cells: pl.DataFrame, human: dict[str, float]) -> dict[str, Any]:
+    """The suite's named analyses, and what must be known of reviewers with a flow of their own; left out when none."""
+    found = {"reviewers": reviewers(sitting.suite), "analyses": analyses(sitting, cells, human)}
+    return {name: value for name, value in found.items() if value}
 
 
 def bias_results_of(sitting: Sitting) -> Results:
@@ -302,7 +351,7 @@ def aggregate(
     """
     sitting = sit(suite, set_fields, store_url, run_id)
     BOARD.start("aggregate", 1)
-    results = results_of(sitting, sitting.excluded())
+    results = with_companions(sitting, results_of(sitting, sitting.excluded()))
     name = sitting.store.blobs.put(results.model_dump_json().encode(), "application/json")
     sitting.store.flush()
     BOARD.advance("aggregate")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from prefect import flow, runtime
+from prefect.exceptions import FailedRun
 from prefect.states import Completed, Failed, State
 
 from flows.aggregate import aggregate
@@ -47,7 +48,10 @@ def summary(results: Results) -> str:
     final = [entry for entry in results.exclusions if entry.reason != "not_run"]
     if final:
         parts.append(f"{len(final)} exclusions")
-    return f"{results.suite}: " + ", ".join(parts)
+    told = f"{results.suite}: " + ", ".join(parts)
+    for other in results.provenance.get("companions", []):
+        told += f"; {other['suite']}: {other['answered']:,} of {other['wanted']:,} cells judged"
+    return told
 
 
 @flow(name="benchmark", flow_run_name="benchmark-{suite}")
@@ -81,16 +85,12 @@ def benchmark(
         "store_url": sitting.store.url,
         "run_id": sitting.run_id,
     }
+    companions = sitting.companions()
     _note(sitting, "started", "running", {"only": only})
-    states: list[State[Any]] = []
-    if only in (None, "ingest"):
-        states.append(ingest(**common, retry=retry, return_state=True))
-    if only in (None, "rewrite") and sitting.families():
-        states.append(rewrite(**common, retry=retry, return_state=True))
-    if only in (None, "retrieve") and sitting.suite.benchmark == "sci_style":
-        states.append(retrieve(**common, return_state=True))
-    if only in (None, "judge") and sitting.families():
-        states.append(judge(**common, retry=retry, return_state=True))
+    states = _stages(sitting, common, only, retry)
+    for name, companion in zip(sitting.suite.companions, companions, strict=True):
+        own = common | {"suite": str(sitting.suite.path(name)), "set_fields": None}
+        states += _stages(companion, own, only, retry)
     if only not in (None, "aggregate", "publish"):
         return _ended(sitting, states, None, None)
     made = aggregate(**common)
@@ -101,12 +101,50 @@ def benchmark(
     return _ended(sitting, states, results, made)
 
 
+def _stages(
+    sitting: Sitting, common: dict[str, Any], only: Stage | None, retry: list[str] | None
+) -> list[State[Any]]:
+    """The stages of one suite that make something, as far as they are asked for."""
+    states: list[State[Any]] = []
+    if only in (None, "ingest"):
+        states.append(_sound(ingest(**common, retry=retry, return_state=True)))
+    if only in (None, "rewrite") and sitting.families():
+        states.append(_sound(rewrite(**common, retry=retry, return_state=True)))
+    if only in (None, "retrieve") and sitting.suite.benchmark == "sci_style":
+        states.append(_sound(retrieve(**common, return_state=True)))
+    if only in (None, "judge") and sitting.families():
+        states.append(_sound(judge(**common, retry=retry, return_state=True)))
+    return states
+
+
+def _sound(state: State[Any]) -> State[Any]:
+    """A stage's state; a stage that broke (instead of ending with things missing) breaks the run.
+
+    Raises:
+        Exception: what the stage raised; a ``UserError`` ends the command line with its one line.
+    """
+    ended = state.result(raise_on_failure=False)
+    if isinstance(ended, Exception) and not isinstance(ended, FailedRun):
+        raise ended
+    return state
+
+
+def _first_problem(failed: list[State[Any]]) -> str | None:
+    """What the first task that failed says of it, for a person."""
+    for stage in failed:
+        ended = stage.result(raise_on_failure=False)
+        for task in ended if isinstance(ended, list) else []:
+            if not task.is_completed():
+                return str(task.message)
+    return failed[0].message if failed else None
+
+
 def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None, made: str | None) -> State[Any]:
     failed = [state for state in states if not state.is_completed()]
     told = summary(results) if results else f"{sitting.suite.name}: stage ended"
     state = results.state if results else ("stage_with_gaps" if failed else "stage_complete")
     _note(sitting, "ended", state, {"summary": told})
-    data = {"state": state, "summary": told, "results": made}
+    data = {"state": state, "summary": told, "results": made, "problem": _first_problem(failed)}
     if failed:
         return Failed(message=f"{told}; {failed[0].message}", data=data)
     if state == "failed":

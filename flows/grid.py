@@ -115,7 +115,7 @@ def look_up(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
         (excluded if final else unmade).append(entry)
     repeated = {v.version.key for v in found if v.condition == "null_repeat"}
     references = {
-        ref.key: ref.model_copy(update={"first_repeat": suite.judge.repeats}) if ref.key in repeated else ref
+        ref.key: ref.model_copy(update={"first_repeat": suite.judge.most_repeats()}) if ref.key in repeated else ref
         for ref in version_refs(store, there)
     }
     return Grid(tuple(families), tuple(found), tuple(excluded), tuple(unmade), references)
@@ -147,4 +147,5 @@ def cells_by_label(
     """
     versions = judged_by(configuration, grid)
     cells = wanted_cells(configuration, endpoint, [grid.references[v.version.key] for v in versions], repeats)
-    return [(versions[place // repeats], cell) for place, cell in enumerate(cells)]
+    times = configuration.repeats or repeats
+    return [(versions[place // times], cell) for place, cell in enumerate(cells)]

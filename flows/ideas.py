@@ -9,18 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from flows.families import exclusions_in, families_in, remembered
 from flows.grid import Grid, LabelledVersion, producers
 from flows.home import home
 from flows.suites import Suite
+from storage.errors import SuiteError
 from storage.ideas import VARIANT_NAMES
 from storage.keys import step_key
 from storage.records import Family, Step, Version
 from storage.results import Exclusion
 from storage.store import Store
-from tasks.ingest.ideas import NamedIdea, families_of_ideas, idea_key, read_ideas
+from tasks.ingest.ideas import (
+    Extractor,
+    NamedIdea,
+    extracted_ideas,
+    families_of_ideas,
+    idea_key,
+    read_ideas,
+    unextracted,
+)
 from tasks.judge.cells import VersionRef, version_refs
 from tasks.retrieve.sources import RetrieveOrder, snapshot_keys
-from tasks.rewrite.ideas.making import VariantPlan, VariantShard
+from tasks.rewrite.ideas.making import VariantPlan, VariantShard, idea_of
 from tasks.rewrite.injections.spec import resolve_verifier
 
 IDEAS_PER_SHARD = 20
@@ -48,6 +58,29 @@ def variant_plan(suite: Suite) -> VariantPlan:
     )
 
 
+def as_papers(suite: Suite) -> Suite:
+    """The suite as one about the papers that its ideas come from."""
+    return suite.model_copy(update={"benchmark": "robust_review"})
+
+
+def papers_of(suite: Suite, store: Store) -> list[Family]:
+    """The papers that a suite's ideas come from, as far as they are taken in; none for a file of ideas."""
+    return [] if suite.families.extractor is None else families_in(remembered(as_papers(suite), store))
+
+
+def extractor_of(suite: Suite) -> Extractor:
+    """The model that reads ideas out of the suite's papers.
+
+    Raises:
+        SuiteError: when the suite names none, or an endpoint that is not there.
+    """
+    spec = suite.families.extractor
+    if spec is None:
+        raise SuiteError(f"families.extractor: {suite.name} names no model that reads ideas out of papers")
+    reader = resolve_verifier(spec, suite.judge.endpoints)
+    return Extractor(reader.endpoint, spec.model, spec.parameters)
+
+
 def named_ideas(suite: Suite) -> list[NamedIdea]:
     """The ideas of the suite's file, checked.
 
@@ -58,7 +91,9 @@ def named_ideas(suite: Suite) -> list[NamedIdea]:
 
 
 def idea_families(suite: Suite, store: Store) -> list[Family]:
-    """The suite's ideas that are in the store, in the order of their file."""
+    """The suite's ideas that are in the store, in the order of their file or of their papers."""
+    if suite.families.extractor is not None:
+        return extracted_ideas(store, papers_of(suite, store), extractor_of(suite))
     return families_of_ideas(store, named_ideas(suite))
 
 
@@ -85,7 +120,7 @@ def check_contexts(suite: Suite) -> None:
         InputError: a file is missing or wrong, or a domain has no pool.
         EnvironmentProblem: a variable that a context names is not set.
     """
-    ideas = [each.idea for each in named_ideas(suite)]
+    ideas = [] if suite.families.extractor is not None else [each.idea for each in named_ideas(suite)]
     variant_plan(suite)
     for order in retrieve_orders(suite, ()):
         for idea in {idea.domain: idea for idea in ideas}.values():
@@ -163,10 +198,19 @@ def idea_grid(suite: Suite, store: Store, families: Sequence[Family]) -> Grid:
             labelled, reference = _shown(family, there[key], refs[key], context, literature)
             found.append(labelled)
             references[reference.key] = reference
+    if suite.families.extractor is not None:
+        known = remembered(as_papers(suite), store)
+        lacking = unextracted(store, families_in(known), extractor_of(suite))
+        excluded += exclusions_in(known)
+        excluded += [_lost(name, step) for name, step in lacking.items() if step is not None]
     beside = [context.name for context in suite.contexts if context.provider != "none"]
     unmade += [_missing(family, LITERATURE, name, shelf.step(family, name))
                for family in families for name in beside if not _is_done(shelf, family, name)]
     return Grid(tuple(families), tuple(found), tuple(excluded), tuple(unmade), references)
+
+
+def _lost(name: str, step: Step) -> Exclusion:
+    return Exclusion(family=name, condition="", producer="", reason=step.reason or step.outcome, detail=step.detail)
 
 
 def _is_done(shelf: Shelf, family: Family, context: str) -> bool:
@@ -194,9 +238,13 @@ def _unread(named: NamedIdea) -> Family:
 
 def expected_idea_grid(suite: Suite, store: Store) -> Grid:
     """The grid as it will be: what is there, and stand-ins of about the right length for the rest."""
-    named = named_ideas(suite)
-    known = {family.family: family for family in families_of_ideas(store, named)}
-    families = [known.get(each.name) or _unread(each) for each in named]
+    if suite.families.extractor is not None:
+        families = idea_families(suite, store)
+        named = [NamedIdea(family.family, idea_of(family)) for family in families]
+    else:
+        named = named_ideas(suite)
+        known = {family.family: family for family in families_of_ideas(store, named)}
+        families = [known.get(each.name) or _unread(each) for each in named]
     grid = idea_grid(suite, store, families)
     plan = variant_plan(suite)
     versions, references = list(grid.versions), dict(grid.references)

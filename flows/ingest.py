@@ -8,13 +8,13 @@ from prefect import flow
 from prefect.states import Completed, State
 
 from flows.families import human_scores, sources_of
-from flows.ideas import named_ideas
+from flows.ideas import as_papers, extractor_of, named_ideas, papers_of
 from flows.pairs import named_pairs
 from flows.progress import BOARD
 from flows.runners import task_runner
 from flows.sitting import Sitting, sit
 from tasks.ingest.family import Ingested, remembered_sources
-from tasks.ingest.ideas import ingest_ideas
+from tasks.ingest.ideas import extract_ideas, ingest_ideas
 from tasks.ingest.pairs import ingest_pairs
 from tasks.ingest.tasks import ingest_task, refuse_twins
 
@@ -45,10 +45,11 @@ def ingest(
     sitting = sit(suite, set_fields, store_url, run_id)
     if sitting.suite.benchmark == "judge_bias":
         return ingest_suite_pairs(sitting)
-    if sitting.suite.benchmark == "sci_style":
+    if sitting.suite.benchmark == "sci_style" and sitting.suite.families.extractor is None:
         return ingest_suite_ideas(sitting)
-    sitting.store.append(*human_scores(sitting.suite))
-    sources = sources_of(sitting.suite)
+    papers = as_papers(sitting.suite)
+    sitting.store.append(*human_scores(papers))
+    sources = sources_of(papers)
     BOARD.start("ingest", len(sources))
     known: list[Ingested | None] = [None] * len(sources) if retry else remembered_sources(sitting.store, sources)
     futures = [
@@ -68,6 +69,10 @@ def ingest(
     refuse_twins(
         [one for one in (state.result(raise_on_failure=False) for state in states) if isinstance(one, Ingested)]
     )
+    if sitting.suite.benchmark == "sci_style":
+        extract_ideas(sitting.store, sitting.engine(), papers_of(sitting.suite, sitting.store),
+                      extractor_of(sitting.suite), sitting.run_id)
+        sitting.store.flush()
     return states or Completed(message="no sources")
 
 

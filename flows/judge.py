@@ -9,7 +9,9 @@ from prefect import allow_failure, flow
 from prefect.futures import PrefectFuture
 from prefect.states import Completed, State
 
+from flows.embedding import embed_records
 from flows.grid import Grid, judged_by
+from flows.numbers import judged
 from flows.progress import BOARD, Spent
 from flows.runners import is_deployed, task_runner
 from flows.sitting import Sitting, sit
@@ -19,6 +21,7 @@ from storage.vocabulary import Outcome
 from tasks.judge.protocols import Configuration
 from tasks.judge.shards import ShardOrder, wanted_cells
 from tasks.judge.tasks import judge_shard_task
+from tasks.metrics.analyses.spec import EmbeddingSeparation
 from tasks.models.engine import Engine
 
 SHARDS_AT_ONCE = 16
@@ -38,7 +41,8 @@ def shard_orders(
         names = list(by_family)
         for start in range(0, len(names), size):
             keys = [key for name in names[start : start + size] for key in by_family[name]]
-            orders.append((_order(suite, configuration, grid, keys, run_id, retry), len(keys) * suite.judge.repeats))
+            cells = len(keys) * (configuration.repeats or suite.judge.repeats)
+            orders.append((_order(suite, configuration, grid, keys, run_id, retry), cells))
     return orders
 
 
@@ -139,6 +143,9 @@ def judge(
         cached = cells if future.state.name == "Cached" else 0
         BOARD.advance("judge", cells, cached=cached, failed=0 if future.state.is_completed() else 1)
         states.append(future.state)
+    wanted = [spec for spec in sitting.suite.analyses if isinstance(spec, EmbeddingSeparation) and spec.endpoint]
+    if wanted:
+        embed_records(sitting, judged(sitting.suite, sitting.store, sitting.grid()).cells, wanted)
     BOARD.end("judge")
     sitting.store.flush()
     return states or Completed(message="no versions to judge")

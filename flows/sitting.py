@@ -58,6 +58,15 @@ class Sitting:
             return idea_grid(self.suite, self.store, self.families())
         return look_up(self.suite, self.store, self.families())
 
+    def companions(self) -> list[Sitting]:
+        """Sittings at the suites that run along, in the same store and run.
+
+        Raises:
+            SuiteError: when one of them is wrong.
+        """
+        paths = [str(self.suite.path(name)) for name in self.suite.companions]
+        return [Sitting(load_suite(path), self.store, self.run_id) for path in paths]
+
     def engine(self) -> Engine:
         """The process's engine for this run, with the suite's budget less what unfinished sittings have spent."""
         limits = self.suite.budget

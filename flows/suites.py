@@ -20,8 +20,10 @@ from storage.keys import canonical_json, content_hash
 from storage.records import Record
 from storage.vocabulary import BIAS_NAMES, CONDITION_NAMES, NULL_ARM
 from tasks.judge.protocols import PROTOCOLS, Configuration
+from tasks.metrics.analyses.spec import AnalysisSpec, EmbeddingSeparation, configurations_of
 from tasks.models.endpoints import EndpointSpec
 from tasks.retrieve.spec import ContextSpec
+from tasks.rewrite.fidelity import AuditSpec
 from tasks.rewrite.injections.spec import VerifierSpec
 from tasks.rewrite.spec import ProducerSpec
 
@@ -46,6 +48,8 @@ class FamiliesSpec(Record):
     sample: Sample | None = None
     base_url: str | None = None
     """Of arxiv and openreview: another host than theirs (a mirror)."""
+    extractor: VerifierSpec | None = None
+    """Of sci_style with papers as source: the model that reads an idea out of each."""
 
 
 class RewriteSpec(Record):
@@ -61,6 +65,8 @@ class RewriteSpec(Record):
     verifiers: tuple[VerifierSpec, ...] = ()
     """Of judge_bias: who votes on whether an injected pair keeps its order of quality. Of sci_style: the first is the
     auditor of the variants."""
+    audit: AuditSpec | None = None
+    """Of robust_review: a model that is neither producer nor judge says whether a version kept its science."""
     remakes: int = Field(default=2, ge=0, le=10)
     """Of sci_style: how often a variant that fails its audit is made anew before it is excluded."""
 
@@ -158,6 +164,10 @@ class JudgeSpec(Record):
                 )
         return self
 
+    def most_repeats(self) -> int:
+        """The most often that any configuration asks: repeats of the original's null arm are counted from there."""
+        return max([self.repeats, *(each.repeats or 1 for each in self.configurations)])
+
     def all_configurations(self) -> tuple[Configuration, ...]:
         """The written configurations, then those of the matrix."""
         made = [
@@ -196,7 +206,11 @@ class Suite(Record):
     contexts: tuple[ContextSpec, ...] = Field(default=(ContextSpec(name="none"),), min_length=1)
     """Of sci_style: the settings in which every idea is judged."""
     judge: JudgeSpec = JudgeSpec()
+    analyses: tuple[AnalysisSpec, ...] = ()
+    """Of robust_review: further questions to the scores; each has a part of the report."""
     budget: BudgetSpec = BudgetSpec()
+    companions: tuple[str, ...] = ()
+    """Suites of other benchmarks that run along and share the page: files beside this one."""
     folder: str = "."
     """Absolute folder of the suite's file: other paths are relative to it."""
 
@@ -218,12 +232,28 @@ class Suite(Record):
         return self
 
     @model_validator(mode="after")
+    def _known_in_analyses(self) -> Suite:
+        known = {configuration.name for configuration in self.judge.all_configurations()}
+        if self.analyses and self.benchmark != "robust_review":
+            raise ValueError(f"analyses: {self.benchmark} has none")
+        for place, spec in enumerate(self.analyses):
+            if missing := [name for name in configurations_of(spec) if name not in known]:
+                raise ValueError(f"analyses.{place}: there is no configuration {missing[0]!r}")
+            if isinstance(spec, EmbeddingSeparation) and spec.endpoint is not None:
+                endpoint = self.judge.endpoints.get(spec.endpoint)
+                if endpoint is None or endpoint.api != "embeddings":
+                    raise ValueError(f"analyses.{place}: {spec.endpoint!r} is no endpoint with api: embeddings")
+        return self
+
+    @model_validator(mode="after")
     def _whole_ideas(self) -> Suite:
         names = [context.name for context in self.contexts]
         if doubled := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"contexts: two are named {min(doubled)!r}")
         if self.benchmark == "sci_style" and len(self.rewrite.producers) != 1:
             raise ValueError("rewrite.producers: the fifteen variants of sci_style are made by exactly one producer")
+        if self.benchmark == "sci_style" and (self.families.source == "jsonl") != (self.families.extractor is None):
+            raise ValueError("families.extractor: ideas out of papers, and only those, need a model that reads them")
         if self.benchmark == "sci_style" and len(self.rewrite.verifiers) > 1:
             raise ValueError("rewrite.verifiers: the variants of sci_style have one auditor")
         return self
@@ -275,6 +305,30 @@ def _item(node: list[Any], part: str, dotted: str) -> Any:
     return node[int(part)]
 
 
+def _inline(node: Any, folder: Path) -> None:
+    """Puts the texts of files in the places of ``NAME_file`` fields of options, so that content and no path counts."""
+    if isinstance(node, list):
+        for each in node:
+            _inline(each, folder)
+    if not isinstance(node, dict):
+        return
+    for name, value in node.items():
+        if name == "options" and isinstance(value, dict):
+            for options in (value, *(each for each in value.values() if isinstance(each, dict))):
+                _read_files(options, folder)
+        else:
+            _inline(value, folder)
+
+
+def _read_files(options: dict[str, Any], folder: Path) -> None:
+    for name in [name for name in options if str(name).endswith("_file")]:
+        place = folder / str(options.pop(name))
+        try:
+            options[name.removesuffix("_file")] = place.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SuiteError(f"options.{name}: {place} cannot be read as text: {error}") from error
+
+
 def find_suite(name: str) -> Path:
     """The file of a suite: a path, or the name of a shipped one.
 
@@ -309,6 +363,7 @@ def load_suite(name: str, assignments: Sequence[str] = ()) -> Suite:
         raise SuiteError(f"{path}: a suite is a group of named fields")
     for assignment in assignments:
         _set(tree, assignment)
+    _inline(tree, path.parent)
     tree["folder"] = str(path.parent)
     try:
         return Suite.model_validate(tree)

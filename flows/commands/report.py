@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.aggregate import results_of
+from flows.aggregate import results_of, with_companions
 from flows.benchmark import summary
 from flows.commands.console import emit, say
 from flows.sitting import sit
@@ -27,7 +27,7 @@ def report(
 ) -> None:
     """Write the page, metrics.json and the tables of what is stored."""
     sitting = sit(suite, set_fields, store, None)
-    results = results_of(sitting, sitting.excluded())
+    results = with_companions(sitting, results_of(sitting, sitting.excluded()))
     versions = write_version_pages(results, sitting.store, out)
     page = write_report(results, out, has_version_pages=versions is not None)
     files = write_exports(results, out)

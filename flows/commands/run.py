@@ -90,6 +90,8 @@ def _run(
 ) -> None:
     suite = load_suite(name, fields or ())
     check(suite)
+    for companion in suite.companions:
+        check(load_suite(str(suite.path(companion))))
     url = open_store(store or default_store()).url
     folder = (out or default_out(suite.name)).resolve()
     ended = _run_flow(name, fields, url, folder, only, retry)

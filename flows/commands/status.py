@@ -110,8 +110,12 @@ def status(
             for row in document["suites"]:
                 OUT.print(f"{row['suite']}: {row['state']} since {row['at']:%Y-%m-%d %H:%M} UTC, {row['runs']} runs")
         return
-    document = suite_status(sit(suite, set_fields, url, None))
+    sitting = sit(suite, set_fields, url, None)
+    document = suite_status(sitting)
+    document["companions"] = [suite_status(companion) for companion in sitting.companions()]
     if as_json:
         emit(document)
-    else:
-        _show(document)
+        return
+    for part in (document, *document["companions"]):
+        OUT.print(part["suite"])
+        _show(part)

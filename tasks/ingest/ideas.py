@@ -187,10 +187,24 @@ def extract_ideas(
     answered = dict(zip(asks, calls, strict=True))
     for key, paper in todo.items():
         store.append(*_extracted(store, key, paper, answered.get(key), run_id))
+    return extracted_ideas(store, papers, extractor)
+
+
+def extracted_ideas(store: Store, papers: Sequence[Family], extractor: Extractor) -> list[Family]:
+    """The ideas that were extracted from papers, in their order and under their names. Asks nothing."""
+    keys = {extractor.key(paper): paper for paper in papers}
     steps = {step.key: step for step in store.load(Step, list(keys)) if step.outcome == "done"}
     families = {family.key: family for family in store.load(Family, [step.output["family"] for step in steps.values()])}
     return [families[steps[key].output["family"]].model_copy(update={"family": paper.family})
             for key, paper in keys.items() if key in steps]
+
+
+def unextracted(store: Store, papers: Sequence[Family], extractor: Extractor) -> dict[str, Step | None]:
+    """The papers without an idea by name, each with the step that says why; None where none was tried."""
+    keys = {extractor.key(paper): paper.family for paper in papers}
+    steps = {step.key: step for step in store.load(Step, list(keys))}
+    return {name: steps.get(key) for key, name in keys.items()
+            if key not in steps or steps[key].outcome != "done"}
 
 
 def _ask(store: Store, paper: Family, extractor: Extractor) -> Ask:

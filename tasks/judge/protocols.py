@@ -115,6 +115,8 @@ class Configuration(Record):
     has one, else the text."""
     too_long: TooLong = "refuse"
     """What happens to a family of which a version does not fit the endpoint's ``context_tokens``."""
+    repeats: int | None = Field(default=None, ge=1, le=100)
+    """How often each version is asked about; None: as the suite says."""
     only: Subset | None = None
     """None: every version of the suite."""
 

@@ -72,10 +72,11 @@ class ShardReport(Record):
 def wanted_cells(
     configuration: Configuration, endpoint: EndpointSpec, versions: Sequence[VersionRef], repeats: int = 1
 ) -> list[Cell]:
-    """Every cell that a configuration wants over some versions (whole families); pure."""
+    """Every cell that a configuration wants over some versions (whole families); its own repeats go first; pure."""
     protocol, manner = configuration.way(), configuration.manner(endpoint)
     limits = literature_limits(manner, versions) if protocol.is_about_ideas else None
-    return cells_of(protocol.identity(configuration.scoring), manner, versions, repeats, limits)
+    times = configuration.repeats or repeats
+    return cells_of(protocol.identity(configuration.scoring), manner, versions, times, limits)
 
 
 def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:

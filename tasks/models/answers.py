@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from storage.vocabulary import Outcome
+from tasks.models.embeddings import read_embedding
 from tasks.models.outcomes import Reply, Usage, error_in_200, failure, one_line
 from tasks.models.reward import read_reward
 
@@ -49,7 +50,7 @@ def read_reply(api: str, status: int, content: bytes, headers: Mapping[str, str]
     """The typed reply of any HTTP response to a request for an answer.
 
     Args:
-        api: ``chat``, ``responses`` or ``reward``: which form a good answer has.
+        api: ``chat``, ``responses``, ``reward`` or ``embeddings``: which form a good answer has.
         status: the HTTP status.
         content: the body's bytes.
         headers: the response's headers (case-insensitive, or lower-cased).
@@ -64,6 +65,8 @@ def read_reply(api: str, status: int, content: bytes, headers: Mapping[str, str]
         return error_in_200(body["error"], headers)
     if api == "reward":
         return read_reward(body)
+    if api == "embeddings":
+        return read_embedding(body)
     return _read_responses(body) if api == "responses" else _read_chat(body)
 
 

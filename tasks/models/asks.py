@@ -59,7 +59,7 @@ class Ask(BaseModel):
 
     base_url: str
     """The endpoint's ``identity``."""
-    api: Literal["responses", "chat", "reward"] = "chat"
+    api: Literal["responses", "chat", "reward", "embeddings"] = "chat"
     model: str
     messages: tuple[Message, ...]
     parameters: dict[str, Any] = Field(default_factory=dict)

@@ -141,6 +141,9 @@ def body_of(
         parameters: what ``parameters_sent`` gave, adapted.
         structured: how JSON is asked for: ``json_schema``, ``json_object`` or ``none``.
     """
+    if ask.api == "embeddings":
+        text = "".join(texts[part.hash] for message in ask.messages for part in message.parts)
+        return orjson.dumps({"model": ask.model, "input": text, **parameters})
     if ask.api == "responses":
         turns = [{"role": m.role, "content": _responses_content(m, texts, files)} for m in ask.messages]
         form = _responses_format(ask, structured)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx2
-import openai
 
+from storage.lazy import LazyModule
 from storage.vocabulary import Outcome
 from tasks.models.answers import parse_body, read_reply
 from tasks.models.embedded import serve_embedded
@@ -22,7 +23,13 @@ from tasks.models.endpoints import EndpointSpec, api_key
 from tasks.models.outcomes import Reply, classify_exception, failure
 from tasks.models.transports import IN_PROCESS_URL, transport_for
 
-PATHS = {"chat": "/chat/completions", "responses": "/responses", "reward": "/reward"}
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = LazyModule("openai")
+
+PATHS = {"chat": "/chat/completions", "responses": "/responses", "reward": "/reward",
+         "embeddings": "/embeddings"}
 CONNECT_S = 30.0
 
 

@@ -45,8 +45,8 @@ class EndpointSpec(BaseModel):
     """``classifier``: sequence classifiers in this process, asked with ``api: reward`` (``classifier.py``)."""
     base_url: str | None = None
     """With its path, e.g. ``https://api.openai.com/v1``; needed for ``kind: openai``, refused for the others."""
-    api: Literal["responses", "chat", "reward"] = "chat"
-    """``reward``: scores of single answers, in the form that ``reward.py`` states."""
+    api: Literal["responses", "chat", "reward", "embeddings"] = "chat"
+    """``reward``: scores of single answers, in the form that ``reward.py`` states. ``embeddings``: vectors of texts."""
     api_key_env: str | None = None
     """The environment variable that holds the key; None for servers that ask for none."""
     max_in_flight: int = Field(default=16, ge=1, le=4096)

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from storage.results import Results
 from tasks.report import calibration, coverage, headline, leaderboard, numbers, words
+from tasks.report.analyses import analyses_part, analysis_figures
 from tasks.report.bias import CELLS, RATES, bias_part, section_of
 from tasks.report.bias_charts import bias_figures
 from tasks.report.effects import CELL_STEPS, heat_table, legend
@@ -39,7 +40,7 @@ STYLES = ("tokens.css", "layout.css", "tables.css", "parts.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "drawing.js", "judge.js", "routes.js")
 TEMPLATES = {"judge_bias": "bias_page.html.j2", "sci_style": "style_page.html.j2"}
 """Benchmarks that are not about papers have pages of their own."""
-SHOWN_ELSEWHERE = ("reviews", "version_pages", "certified", "trend")
+SHOWN_ELSEWHERE = ("analyses", "reviews", "version_pages", "certified", "trend")
 """Sections that have a place of their own on the page."""
 PLAIN_SCRIPTS = ("page.js", "tables.js", "plain.js")
 """Of a page without a leaderboard of scores."""
@@ -90,6 +91,7 @@ def render(
     section = section_of(results)
     drawn, pair_figures = figures(results, where), bias_figures(section) if section else {}
     idea_figures = style_figures(ideas) if ideas else {}
+    parts = analyses_part(results)
     style, script = _asset("css", STYLES), _asset("js", PLAIN_SCRIPTS if template in TEMPLATES.values() else SCRIPTS)
     return (
         _environment()
@@ -116,6 +118,7 @@ def render(
                 for name, value in results.sections.items()
                 if value is not section and value is not ideas and name not in SHOWN_ELSEWHERE
             ],
+            analyses=parts,
             bias=bias_part(section) if section else None,
             bias_figures=pair_figures,
             bias_words={"rates": RATES, "cells": CELLS},
@@ -125,7 +128,7 @@ def render(
             figures=drawn,
             metrics=words.METRICS,
             verdicts=words.VERDICTS,
-            downloads=_downloads(results, drawn | pair_figures | idea_figures),
+            downloads=_downloads(results, drawn | pair_figures | idea_figures | analysis_figures(parts)),
             style=Markup(style),  # noqa: S704 - our own files, as is the script
             script=Markup(script),  # noqa: S704
             script_hash=_hash(script),

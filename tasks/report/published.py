@@ -54,6 +54,12 @@ def beside(configurations: list[ConfigurationResult]) -> list[Pair]:
     ]
 
 
+def published_of(name: str) -> dict[str, float]:
+    """The published metrics of the judge that a configuration is named after; none for other names."""
+    wanted = _plain(name)
+    return next((row.metrics for row in published() if wanted in map(_plain, (*row.aliases, row.name))), {})
+
+
 def _plain(name: str) -> str:
     """A name without provider, case and punctuation: ``openai/GPT-5.5/strict`` and ``gpt-5.5 strict`` are one."""
     parts = name.split("/")

@@ -39,7 +39,7 @@ def test_kill_of_the_worker_mid_judging_then_the_next_run_resumes(stack: Stack, 
         assert stack.read(first).state_name == "Crashed"
         with stack.worker(home):
             ended = stack.wait(second)
-        assert ended.state_name == "Completed", stack.logs(second)
+        assert ended.state_name == "Completed", f"{ended.state.message}\n{stack.logs(second)}"
         stats = mock.stats()
         assert stats["requests"] <= CELLS + IN_FLIGHT
         assert stats["served_again"] <= IN_FLIGHT, "only what was in flight is asked again"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import threading
 import tracemalloc
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +146,51 @@ def test_the_oracle_by_command(evenhand: Callable[..., Any], tmp_path: Path, roo
     assert evenhand("metrics", "style", str(path)).code == 0
 
 
+class Reader(BaseHTTPRequestHandler):
+    """A model that finds an idea in every paper."""
+
+    asked = 0
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).asked += 1
+        idea = {"title": "Reranking by overlap", "domain": "Computer Science", "research_question": "Does it help?",
+                "problem": "P.", "mechanism": "It overlaps.", "variables": ["overlap"], "contribution": "C.",
+                "evaluation": "E.", "limitations": "L.", "concepts": ["reranking"]}
+        choice = {"index": 0, "message": {"role": "assistant", "content": json.dumps(idea)}, "finish_reason": "stop"}
+        body = json.dumps({"id": "1", "model": "reader", "choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.slow
+def test_ideas_come_out_of_papers_too(evenhand: Callable[..., Any], tmp_path: Path, root: Path) -> None:
+    shutil.copytree(root / "deployments/suites/papers/overlap-reranking", tmp_path / "papers" / "overlap-reranking")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Reader)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    text = SUITE.replace("source: jsonl, path: ideas.jsonl",
+                         "source: folder, path: papers, extractor: {name: r, endpoint: reader, model: reader}")
+    text = text.replace("endpoints: {phantom: {kind: phantom}}",
+                        f'endpoints: {{phantom: {{kind: phantom}}, reader: {{base_url: "{url}"}}}}')
+    suite = place_suite(tmp_path, root, text)
+    for _ in range(2):
+        ended = evenhand("run", str(suite), "--json")
+        assert ended.code == 0, ended.err
+    server.shutdown()
+    assert Reader.asked == 1
+    results = json.loads((tmp_path / "a folder/.evenhand/reports/phantoms/metrics.json").read_text())
+    assert [(family["family"], family["source_kind"]) for family in results["families"]] == [
+        ("overlap-reranking", "idea")]
+    assert results["sections"]["style"]["ideas"] == 1
+
+
 @pytest.mark.parametrize(("change", "said"), [
     ("producers: [{name: rules, kind: rules, seed: 1}]|producers: [{name: a}, {name: b}]", "exactly one producer"),
     ("provider: corpus, path: corpus.jsonl|provider: corpus", "needs path"),
@@ -152,6 +200,7 @@ def test_the_oracle_by_command(evenhand: Callable[..., Any], tmp_path: Path, roo
      "'ghost' is no endpoint of the suite"),
     ("{name: none}|{name: pool}", "two are named 'pool'"),
     ("rewrite:|rewrite:\n  conditions: [B9]", "unknown condition 'B9'"),
+    ("source: jsonl, path: ideas.jsonl|source: folder, path: papers", "families.extractor"),
 ])
 def test_wrong_suites_are_named(tmp_path: Path, root: Path, change: str, said: str) -> None:
     before, after = change.split("|")

@@ -24,7 +24,7 @@ demo: setup  ## all benchmarks on the demo material, offline; prints where the r
 	@$(EVENHAND) run demo --out "$(OUT)/demo"
 
 test: setup  ## the whole test suite
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed  ## ruff, mypy, import-linter
 	@$(VENV)/bin/ruff check .

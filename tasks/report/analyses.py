@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from storage.results import Estimate, Results
+from storage.vocabulary import CONDITION_NAMES
 from tasks.report.figures import Figure
 from tasks.report.numbers import finite, interval, no_interval, number, reason
 from tasks.report.published import published_of
 from tasks.report.theme import color, drawn
-from tasks.report.words import METRICS, plain
+from tasks.report.words import METRICS, condition_title, plain
 
 WIDE, NARROW = 620, 200
 PAINTS = ("blue", "orange", "green", "purple", "grey")
@@ -52,6 +53,13 @@ class Part(NamedTuple):
     has_published: bool
 
 
+def _words(text: str) -> str:
+    """A metric's or a condition's name in the page's words; names of judges and producers as they are."""
+    if text in _SHORT:
+        return _SHORT[text]
+    return condition_title(text) if text in CONDITION_NAMES else text
+
+
 def _is_estimate(value: Any) -> bool:
     return isinstance(value, Mapping) and "value" in value and "n" in value
 
@@ -61,7 +69,7 @@ def _cell(value: Any, published: float | None) -> Cell:
     if value is None:
         return Cell("")
     if isinstance(value, str):
-        return Cell(plain(value), is_number=False)
+        return Cell(_words(value), is_number=False)
     if _is_estimate(value):
         estimate = Estimate.model_validate(dict(value))
         if finite(estimate.value) is None:
@@ -100,10 +108,14 @@ def _figure(given: Mapping[str, Any], place: int) -> Figure | None:
         return None
     name = "analysis-" + (re.sub(r"[^a-z0-9]+", "-", given["name"].lower()).strip("-") or str(place))
     label = f"{given['name']}: {', '.join(panel['title'] for panel in panels)}"
-    few = len(panels) > 1
-    wide = alt.concat(*(_panel(panel, WIDE // 2 - 60 if few else WIDE) for panel in panels), columns=2, spacing=28)
+    columns = 2 if len(panels) > 1 and all(_is_numeric(panel) for panel in panels) else 1
+    wide = alt.concat(*(_panel(panel, WIDE // columns - 60) for panel in panels), columns=columns, spacing=28)
     narrow = alt.concat(*(_panel(panel, NARROW) for panel in panels), columns=1, spacing=24)
     return Figure(name, label, drawn(wide), drawn(narrow))
+
+
+def _is_numeric(panel: Mapping[str, Any]) -> bool:
+    return all(isinstance(point["x"], int | float) for line in panel["lines"] for point in line["points"])
 
 
 def _panel(panel: Mapping[str, Any], width: int) -> Any:
@@ -121,8 +133,7 @@ def _panel(panel: Mapping[str, Any], width: int) -> Any:
     )
     heading = alt.TitleParams(
         panel["title"], anchor="start", fontSize=12.5, fontWeight="bold", color=color("ink"), offset=8)
-    is_numeric = all(isinstance(row["x"], int | float) for row in rows)
-    chart = _joined(rows, hue, panel["x_title"]) if is_numeric else _dots(rows, hue, names, width)
+    chart = _joined(rows, hue, panel["x_title"]) if _is_numeric(panel) else _dots(rows, hue, names, width)
     return chart.properties(width=width, title=heading)
 
 
@@ -142,10 +153,11 @@ def _joined(rows: list[dict[str, Any]], hue: Any, x_title: str) -> Any:
 
 
 def _dots(rows: list[dict[str, Any]], hue: Any, names: list[str], width: int) -> Any:
-    shown = [{**row, "group": plain(str(row["x"])), "lane": names.index(row["line"])} for row in rows]
+    shown = [{**row, "group": _words(str(row["x"])), "lane": names.index(row["line"])} for row in rows]
     order = list(dict.fromkeys(row["group"] for row in shown))
     x = alt.X("y:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4))
-    axis = alt.Axis(grid=False, domain=False, ticks=False, labelLimit=max(width // 2, 110), labelColor=color("ink"))
+    axis = alt.Axis(grid=False, domain=False, ticks=False, labelLimit=280 if width > NARROW else 120, labelColor=color("ink"),
+                    minExtent=min(max(map(len, order)) * 6.4, 280 if width > NARROW else 120))
     y = alt.Y("group:N", sort=order, title=None, axis=axis)
     lane = alt.YOffset("lane:O", scale=alt.Scale(paddingOuter=0.35))
     limits = [{**row, "y": row["low"]} for row in shown if row["low"] is not None and row["high"] is not None]

@@ -13,6 +13,8 @@ from tasks.metrics.analyses.spec import Criteria, Paired
 from tasks.metrics.assemble import robust_results
 from tasks.metrics.bootstrap import DRAWS, SEED
 
+TITLES = {"mad": "MAD", "drift_sd": "drift SD", "icc_a1": "ICC(A,1)", "spr": "SPR",
+          "discriminability": "discriminability", "human_mae": "human MAE", "human_spearman": "human Spearman"}
 CRITERION_METRICS: tuple[str, ...] = ("mad", "drift_sd", "icc_a1", "spr", "discriminability")
 
 
@@ -74,12 +76,13 @@ def paired(
                   if each.metric == metric]
         found = [each for each in points if each is not None]
         if found:
-            panels.append(Panel(title=f"Difference in {metric}", x_title="", lines=[Line(name=metric, points=found)]))
+            panels.append(Panel(title=f"Difference in {TITLES[metric]}", x_title="", lines=[Line(name=metric, points=found)]))
     return Analysis(name=spec.name, kind=spec.kind, note=note, columns=["metric", "difference", "p", "p (Holm)"],
                     rows=rows, panels=panels)
 
 
-def _p(value: float | None, difference: Estimate) -> Estimate:
-    """A p-value as it is shown, or why there is none."""
-    reason = None if value is not None else difference.reason or difference.interval_reason or "no interval"
-    return Estimate(value=value, n=difference.n, reason=reason)
+def _p(value: float | None, difference: Estimate) -> float | Estimate:
+    """A p-value, or why there is none."""
+    if value is not None:
+        return value
+    return Estimate(value=None, n=difference.n, reason=difference.reason or difference.interval_reason or "no interval")

@@ -20,8 +20,8 @@ from tasks.rewrite import variants
 from tasks.rewrite.fitting import Paper
 from tasks.rewrite.original import paper_of
 from tasks.rewrite.producers import Wording
-from tasks.rewrite.spec import Producer, ProducerSpec, resolve
 from tasks.rewrite.shards import Shard, missing_versions, rewrite_shard, versions_of
+from tasks.rewrite.spec import Producer, ProducerSpec, resolve
 from tasks.rewrite.tasks import rewrite_task
 
 FamilyOf = Callable[[Store, Paper], Family]

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from storage.results import Comparison, Estimate, Results
-from tasks.metrics.assemble import RobustResults, best_judge, robust_results, pairs_to_test
+from tasks.metrics.assemble import RobustResults, best_judge, pairs_to_test, robust_results
 from tasks.metrics.bootstrap import family_draws
 from tasks.metrics.power import power
 

@@ -156,8 +156,9 @@ def _dots(rows: list[dict[str, Any]], hue: Any, names: list[str], width: int) ->
     shown = [{**row, "group": _words(str(row["x"])), "lane": names.index(row["line"])} for row in rows]
     order = list(dict.fromkeys(row["group"] for row in shown))
     x = alt.X("y:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4))
-    axis = alt.Axis(grid=False, domain=False, ticks=False, labelLimit=280 if width > NARROW else 120, labelColor=color("ink"),
-                    minExtent=min(max(map(len, order)) * 6.4, 280 if width > NARROW else 120))
+    room = 280 if width > NARROW else 120
+    axis = alt.Axis(grid=False, domain=False, ticks=False, labelLimit=room, labelColor=color("ink"),
+                    minExtent=min(max(map(len, order)) * 7.2, room))
     y = alt.Y("group:N", sort=order, title=None, axis=axis)
     lane = alt.YOffset("lane:O", scale=alt.Scale(paddingOuter=0.35))
     limits = [{**row, "y": row["low"]} for row in shown if row["low"] is not None and row["high"] is not None]

@@ -76,7 +76,8 @@ def paired(
                   if each.metric == metric]
         found = [each for each in points if each is not None]
         if found:
-            panels.append(Panel(title=f"Difference in {TITLES[metric]}", x_title="", lines=[Line(name=metric, points=found)]))
+            title = f"Difference in {TITLES[metric]}"
+            panels.append(Panel(title=title, x_title="", lines=[Line(name=metric, points=found)]))
     return Analysis(name=spec.name, kind=spec.kind, note=note, columns=["metric", "difference", "p", "p (Holm)"],
                     rows=rows, panels=panels)
 
@@ -85,4 +86,5 @@ def _p(value: float | None, difference: Estimate) -> float | Estimate:
     """A p-value, or why there is none."""
     if value is not None:
         return value
-    return Estimate(value=None, n=difference.n, reason=difference.reason or difference.interval_reason or "no interval")
+    why = difference.reason or difference.interval_reason or "no interval"
+    return Estimate(value=None, n=difference.n, reason=why)

@@ -43,6 +43,7 @@ def tables(results: Results) -> dict[str, pl.DataFrame]:
         "metrics": _metrics(where),
         "effects": _effects(results),
         "comparisons": _comparisons(results),
+        "power": _power(results),
         "scores": _scores(where),
         "histograms": _histograms(where),
         "families": _records(results.families),
@@ -130,11 +131,27 @@ def _effects(results: Results) -> pl.DataFrame:
 
 def _comparisons(results: Results) -> pl.DataFrame:
     schema = {"metric": TEXT, "first": TEXT, "second": TEXT, **_ESTIMATE, "p_value": REAL, "p_holm": REAL}
+    schema |= {"families_needed": WHOLE}
     return _frame(
         schema,
         (
-            (each.metric, each.first, each.second, *_parts(each.difference), finite(each.p_value), finite(each.p_holm))
+            (each.metric, each.first, each.second, *_parts(each.difference), finite(each.p_value), finite(each.p_holm),
+             each.families_needed)
             for each in results.comparisons
+        ),
+    )
+
+
+def _power(results: Results) -> pl.DataFrame:
+    schema = {"metric": TEXT, "families": WHOLE, "pairs": WHOLE, "detectable": REAL, "detectable_low": REAL,
+              "detectable_high": REAL, "difference": REAL, "families_needed": WHOLE}
+    return _frame(
+        schema,
+        (
+            (each.metric, each.families, each.pairs, each.detectable, each.detectable_low, each.detectable_high,
+             float(size), needed)
+            for each in results.power
+            for size, needed in each.needed.items()
         ),
     )
 

@@ -85,3 +85,20 @@ def test_the_checker_is_the_one_that_its_note_names() -> None:
     named = re.search(r"`([0-9a-f]{64})`", note)
     assert named is not None and hashlib.sha256(AXE.read_bytes()).hexdigest() == named.group(1)
     assert "Mozilla Public License" in (AXE.parent / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_reviews_open_side_by_side_and_the_word_diff_is_linked(browser: Browser, pages: dict[str, str]) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(pages["demo"])
+    page.wait_for_selector("#judge-body > *")
+    fold = page.locator("tr.reviews details").first
+    assert not fold.locator(".review").first.is_visible()
+    fold.locator("summary").focus()
+    page.keyboard.press("Enter")
+    left, right = fold.locator(".review").all()
+    assert "Weaknesses:" in left.inner_text() and "plain words" in right.inner_text()
+    boxes = left.bounding_box(), right.bounding_box()
+    assert boxes[0] is not None and boxes[1] is not None and boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    links = page.eval_on_selector_all("#judge-body a", "links => links.map(link => link.getAttribute('href'))")
+    assert set(links) == {"versions/page.html"}
+    page.close()

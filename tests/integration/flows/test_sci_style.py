@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 import threading
-import tracemalloc
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from flows.planning import expected_grid, judging
 from flows.suites import load_suite
 from storage.errors import SuiteError
 from storage.store import open_store
@@ -210,20 +212,10 @@ def test_wrong_suites_are_named(tmp_path: Path, root: Path, change: str, said: s
 
 
 @pytest.mark.slow
-def test_the_papers_matrix_is_planned_whole(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """648,000 cells, in memory that a laptop has."""
-    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
-    place_suite(tmp_path, root)
-    rows = [json.loads(line) for line in (tmp_path / "ideas.jsonl").read_text().splitlines()]
-    many = [{**rows[n % len(rows)], "id": f"i{n}", "title": f"{rows[n % len(rows)]['title']} {n}"} for n in range(600)]
-    (tmp_path / "ideas.jsonl").write_text("\n".join(map(json.dumps, many)))
-    pools = f'contexts.1.pools={{"*": "{tmp_path / "corpus.jsonl"}"}}'
-    suite = load_suite("sci_style", [f"families.path={tmp_path / 'ideas.jsonl'}", pools])
-    store = open_store(tmp_path / "store.duckdb")
-    tracemalloc.start()
-    plan = judging(suite, store, expected_grid(suite, store))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    store.close()
-    assert sum(row.wanted for row in plan) == 648_000
-    assert peak < 1e9
+def test_the_papers_matrix_is_planned_whole_in_a_laptops_memory(root: Path, tmp_path: Path) -> None:
+    """648,000 cells in under 1 GB, in a process of its own; how long it takes is the benchmark's matter."""
+    ended = subprocess.run([sys.executable, str(root / "tests/benchmarks/bench_style.py"), "planning"], text=True,
+                           capture_output=True, check=True, env=os.environ | {"EVENHAND_HOME": str(tmp_path)})
+    cells, peak = re.search(r"([\d,]+) cells, peak ([\d.]+) GiB", ended.stdout).groups()
+    assert cells == "648,000"
+    assert float(peak) * 2**30 < 1e9

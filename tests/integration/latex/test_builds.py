@@ -1,6 +1,6 @@
 """Real builds of small documents: verdicts, sets, bibliographies, the fast path, and hostile sources."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 import time

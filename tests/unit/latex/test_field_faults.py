@@ -1,6 +1,6 @@
 """Faults that people met in the field (part L), as small inputs with the right value."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 import time

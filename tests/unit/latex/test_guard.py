@@ -1,6 +1,6 @@
 """Every way in which a wording may not be used, and that good ones pass."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 import pytest

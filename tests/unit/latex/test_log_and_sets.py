@@ -1,6 +1,6 @@
 """Reading logs and auxiliary files: typed faults, sets, what settles."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 import pytest

@@ -1,6 +1,6 @@
 """What is prose, what is a mask, and how a segment is put back."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 import pytest

@@ -1,6 +1,6 @@
 """Tokens joined are the source, and what is not rewritten stays byte for byte, for any input."""
 
-# ruff: noqa: E501 - LaTeX sources read best in one line
+
 from __future__ import annotations
 
 from hypothesis import given, settings

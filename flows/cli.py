@@ -42,6 +42,7 @@ COMMANDS: dict[str, Command] = {
     "import": Command("flows.commands.import_:app", "Take in what others published: import release DIR."),
     "audit": Command("flows.commands.audit:app", "People's audit of versions: audit sample, audit import."),
     "metrics": Command("flows.commands.metrics:app", "The metrics of anyone's scores: CSV, Parquet or JSON lines."),
+    "trace": Command("flows.commands.trace:trace_command", "One cell from request to score: attempts, answer, cost."),
     "verify": Command("flows.commands.verify:verify_command", "Re-hash texts, blobs and keys; say what is damaged."),
     "serve": Command("flows.commands.serve:serve", "Prefect's UI, a worker, deployments and limits, on one machine."),
     "doctor": Command("flows.commands.doctor:doctor", "TeX, Python, store, Prefect, keys, disk: ok or what to do."),

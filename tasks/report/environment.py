@@ -22,6 +22,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {
         "number": numbers.number, "count": numbers.count, "plain": words.plain, "condition": words.condition_title,
+        "money": numbers.money, "duration": numbers.duration,
     }
     return made
 

@@ -20,6 +20,7 @@ from storage.records import Call, now
 from storage.store import Store
 from storage.vocabulary import Outcome
 from tasks.models.asks import Ask
+from tasks.models.batches import Batches
 from tasks.models.bodies import body_of, parameters_sent, token_cap
 from tasks.models.budget import Budget, BudgetGone, Reservation
 from tasks.models.client import Client
@@ -94,6 +95,7 @@ class Desk:
     texts: Texts
     counters: Counters
     uploads: Callable[[EndpointSpec], Uploads]
+    batches: Callable[[EndpointSpec], Batches] | None = None
 
 
 class Asking:
@@ -185,7 +187,10 @@ class Asking:
             files: dict[str, dict[str, Any]] = {}
             for pdf in self._pdfs:
                 files[pdf] = await self._desk.uploads(self._line.endpoint).field(client, pdf)
-            return await client.send(body_of(self._ask, texts, files, form.parameters, form.structured))
+            body = body_of(self._ask, texts, files, form.parameters, form.structured)
+            if self._line.endpoint.batch and self._desk.batches is not None:
+                return await self._desk.batches(self._line.endpoint).send(client, self._ask.key, body)
+            return await client.send(body)
         except UploadFailed as failed:
             return failed.reply
         finally:

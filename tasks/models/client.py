@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import httpx2
+import orjson
 
 from storage.lazy import LazyModule
 from storage.vocabulary import Outcome
@@ -58,14 +59,51 @@ class Client:
             return response
         return read_reply(self._endpoint.api, response.status_code, response.content, response.headers)
 
-    async def upload(self, name: str, data: bytes) -> str | Reply:
-        """Uploads a PDF for use in requests: its id, or the reply that says why not."""
+    async def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | Reply:
+        """A request beside those for answers (batches): the JSON object that came, or the reply that says why none.
+
+        Args:
+            method: GET or POST.
+            path: below the endpoint's address.
+            body: what is posted.
+        """
+        response = await self._plain(method, path, body)
+        if isinstance(response, Reply):
+            return response
+        found = parse_body(response.content)
+        if response.status_code >= 300:
+            return failure(response.status_code, found, response.headers)
+        if isinstance(found, Mapping):
+            return dict(found)
+        return Reply(Outcome.provider_error, http_status=response.status_code, error="200 without a JSON object")
+
+    async def content(self, file_id: str) -> bytes | Reply:
+        """The bytes of an uploaded or made file, or the reply that says why not."""
+        response = await self._plain("GET", f"/files/{file_id}/content", None)
+        if isinstance(response, Reply):
+            return response
+        if response.status_code >= 300:
+            return failure(response.status_code, parse_body(response.content), response.headers)
+        return bytes(response.content)
+
+    async def _plain(self, method: str, path: str, body: Mapping[str, Any] | None) -> httpx2.Response | Reply:
+        url = httpx2.URL(f"{str(self._wire.base_url).rstrip('/')}{path}")
+        request = httpx2.Request(
+            method, url, headers=self._headers, content=None if body is None else orjson.dumps(body),
+            extensions=dict(self._extensions),
+        )
+        return await self._ended(self._http.send(request))
+
+    async def upload(
+        self, name: str, data: bytes, *, purpose: str = "user_data", media_type: str = "application/pdf"
+    ) -> str | Reply:
+        """Uploads a file (by default a PDF for use in requests): its id, or the reply that says why not."""
         response = await self._ended(
             self._wire.post(
                 "/files",
                 cast_to=httpx2.Response,
-                body={"purpose": "user_data"},
-                files=[("file", (name, data, "application/pdf"))],
+                body={"purpose": purpose},
+                files=[("file", (name, data, media_type))],
                 options={"headers": {"Content-Type": "multipart/form-data"}},
             )
         )

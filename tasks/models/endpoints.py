@@ -65,6 +65,13 @@ class EndpointSpec(BaseModel):
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
     headers: dict[str, str] = Field(default_factory=dict)
     price: Price | None = None
+    batch: bool = False
+    """Requests go as OpenAI batches: answered within a day, at half the price. The questions, and so the keys, stay the
+    same. ``max_in_flight`` is then how many requests wait at once, by default 4,096."""
+    batch_linger_s: float = Field(default=5.0, gt=0)
+    """How long a batch waits for more requests."""
+    batch_poll_s: float = Field(default=60.0, gt=0)
+    """How often a batch is looked at."""
 
     @model_validator(mode="before")
     @classmethod
@@ -72,6 +79,8 @@ class EndpointSpec(BaseModel):
         """The embedded model answers one request at a time; more in flight would wait inside it, on their time-out."""
         if isinstance(given, dict) and given.get("kind") == "local":
             return {"max_in_flight": 2, **given}
+        if isinstance(given, dict) and given.get("batch"):
+            return {"max_in_flight": 4096, **given}
         return given
 
     @field_validator("base_url")

@@ -16,6 +16,7 @@ from storage.store import Store
 from storage.vocabulary import Outcome
 from tasks.models.asking import Accept, Asking, Counters, Desk
 from tasks.models.asks import Ask
+from tasks.models.batches import Batches
 from tasks.models.budget import Budget
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.lines import Lines
@@ -43,8 +44,10 @@ class Engine:
         self.budget = budget or Budget()
         self.counters = Counters()
         self._uploads: dict[str, Uploads] = {}
+        self._batches: dict[str, Batches] = {}
         self._schemas: set[str] = set()
-        self._desk = Desk(store, run_id, self.budget, Texts(store), self.counters, self._uploads_to)
+        self._desk = Desk(store, run_id, self.budget, Texts(store), self.counters, self._uploads_to,
+                          self._batches_to)
 
     async def ask(self, ask: Ask, endpoint: EndpointSpec, accept: Accept = take_any) -> Call:
         """Asks until an answer is accepted or asking on is of no use; every attempt is in the store when this returns.
@@ -123,6 +126,12 @@ class Engine:
     def reopen(self) -> None:
         """Lets endpoints that were closed (quota gone, key refused) be tried again, one request first."""
         self._thread.loop.call_soon_threadsafe(self._lines.reopen)
+
+    def _batches_to(self, endpoint: EndpointSpec) -> Batches:
+        batches = self._batches.get(endpoint.fingerprint)
+        if batches is None:
+            batches = self._batches[endpoint.fingerprint] = Batches(self._store, endpoint, self._desk.run_id)
+        return batches
 
     def _uploads_to(self, endpoint: EndpointSpec) -> Uploads:
         uploads = self._uploads.get(endpoint.fingerprint)

@@ -68,7 +68,7 @@ class Limiter:
         self._changed = asyncio.Event()
         self._pauses: dict[str, float] = {}
         self._closings: dict[str | None, _Closing] = {}
-        self._proven = False
+        self._proven = self._endpoint.batch  # a batch of one would take as long as a whole one
         self._refusals = 0
         self._failures = 0
         self._good_at: float | None = None
@@ -120,7 +120,7 @@ class Limiter:
         """Forgets closings and pauses: a new run tries again, one request first."""
         self._closings.clear()
         self._pauses.clear()
-        self._proven = False
+        self._proven = self._endpoint.batch  # a batch of one would take as long as a whole one
         self._refusals = self._failures = 0
         self._wake()
 

@@ -15,6 +15,9 @@ from genai_prices.data_snapshot import get_snapshot
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.outcomes import Usage
 
+BATCH_SHARE = 0.5
+"""What a batch costs of the listed price."""
+
 
 @lru_cache(maxsize=4096)
 def _listed(url: str, model: str) -> bool:
@@ -51,4 +54,5 @@ def cost_usd(endpoint: EndpointSpec, model: str, usage: Usage) -> float | None:
     if not _listed(url, model):
         return None
     priced = PricedUsage(input_tokens=usage.input, output_tokens=usage.output, cache_read_tokens=cached)
-    return float(calc_price(priced, model, provider_api_url=url).total_price)
+    listed = float(calc_price(priced, model, provider_api_url=url).total_price)
+    return listed * BATCH_SHARE if endpoint.batch else listed

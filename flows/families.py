@@ -15,6 +15,8 @@ from storage.store import Store
 from tasks.ingest.arxiv.source import arxiv_sources
 from tasks.ingest.family import Ingested, remembered_sources
 from tasks.ingest.human import read_human_scores
+from tasks.ingest.openreview.source import openreview_sources
+from tasks.ingest.openreview.submissions import human_scores_of, read_submissions
 from tasks.ingest.release import read_release, release_human_scores, release_sources
 from tasks.ingest.sample import sample
 from tasks.ingest.sources import Source, find_sources
@@ -27,6 +29,8 @@ def human_scores(suite: Suite) -> list[HumanScore]:
         InputError: naming the file and the row of what is wrong.
     """
     given = suite.families.human_scores
+    if given is None and suite.families.source == "openreview":
+        return human_scores_of(read_submissions(suite.path(suite.families.path)))
     if given is None and suite.families.source == "release":
         return release_human_scores(read_release(suite.path(suite.families.path)))
     return [] if given is None else read_human_scores(suite.path(given))
@@ -42,6 +46,8 @@ def _found(suite: Suite) -> list[Source]:
                 return list(find_sources(path))
             case "arxiv":
                 return list(arxiv_sources(path, given.base_url))
+            case "openreview":
+                return list(openreview_sources(path, given.base_url))
             case "release":
                 return list(release_sources(read_release(path)))
     raise SuiteError(f"families.source: {given.source!r} cannot be used with {suite.benchmark} here")

@@ -47,7 +47,7 @@ class FamiliesSpec(Record):
     """CSV with ``family,score``, relative to the suite's file."""
     sample: Sample | None = None
     base_url: str | None = None
-    """Of arxiv and openreview: another host than theirs (a mirror)."""
+    """Of arxiv and openreview: another host than arXiv's (a mirror)."""
     extractor: VerifierSpec | None = None
     """Of sci_style with papers as source: the model that reads an idea out of each."""
 

@@ -1,7 +1,8 @@
-"""``evenhand import release DIR``: a release of others becomes a suite that can be run, and a file of its scores."""
+"""``evenhand import``: a release of others becomes a suite and a file of scores, a venue a file of submissions."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,14 @@ import yaml
 from flows.commands.console import emit, say
 from flows.home import default_store, home
 from storage.errors import InputError
+from storage.records import Step
 from storage.store import open_store
+from tasks.ingest.arxiv.line import Line, base_url
 from tasks.ingest.family import ingest_family
+from tasks.ingest.openreview.draw import draw_matched
+from tasks.ingest.openreview.match import known_match, match
+from tasks.ingest.openreview.submissions import Submission, read_submissions, write_submissions
+from tasks.ingest.openreview.venue import fetch_pdfs, fetch_venue
 from tasks.ingest.release import Release, read_release, release_human_scores, release_ratings, release_sources
 from tasks.report.exports import export_csv
 
@@ -63,6 +70,54 @@ def _score_files(release: Release, out: Path) -> list[Path]:
         ),
     }
     return export_csv({name: frame for name, frame in frames.items() if frame.height}, out)
+
+
+@app.command("openreview")
+def openreview(
+    source: Annotated[str, typer.Argument(metavar="VENUE|FILE", help="A venue's id, or an export of its notes.")],
+    out: Annotated[Path, typer.Option("--out", help="The JSON file for a suite's families.path.")],
+    pdfs: Annotated[bool, typer.Option(help="Fetch the submissions' PDFs, so that texts are compared.")] = False,
+    strata: Annotated[str | None, typer.Option(help="Draw only what is on arXiv: edges, e.g. 1,3,4,5,6,7,8.5.")] = None,
+    per_stratum: Annotated[int, typer.Option(min=1, help="How many of each stratum.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 42,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take in a venue's submissions and reviews, all of them or a sample that is on arXiv."""
+    is_file = source.endswith(".json") or Path(source).is_file()
+    found = read_submissions(Path(source)) if is_file else fetch_venue(source)
+    out = out.resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if pdfs:
+        found = fetch_pdfs(found, out.parent)
+    lacking: dict[str, int] = {}
+    if strata is not None:
+        opened = open_store(store or default_store())
+        line = Line(base_url())
+
+        def find(one: Submission) -> Step:
+            known = known_match(opened, one, out.parent)
+            return known if known is not None and known.outcome != "failed" else match(opened, line, one, out.parent)
+
+        found, lacking = draw_matched(found, find, strata=_edges(strata), per_stratum=per_stratum, seed=seed)
+        opened.flush()
+    write_submissions(out, found)
+    if as_json:
+        emit({"submissions": len(found), "lacking": lacking, "file": str(out)})
+        return
+    say(f"{len(found)} submissions: {out}")
+    for stratum, count in lacking.items():
+        say(f"{stratum}: {count} fewer than wanted are on arXiv, or it could not be asked; run again to go on")
+
+
+def _edges(text: str) -> list[float]:
+    try:
+        edges = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--strata {text!r}: write rising numbers with commas between, e.g. 1,3,4,5") from error
+    if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+        raise InputError(f"--strata {text!r}: the edges must rise, and be two at least")
+    return edges
 
 
 @app.command("release")

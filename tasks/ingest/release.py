@@ -41,7 +41,7 @@ class _Loose(BaseModel):
 class ReleaseCondition(_Loose):
     """One of the columns of rewrites."""
 
-    condition_id: str = Field(pattern=_FOLDER.pattern)
+    condition_id: str = Field(pattern=f"^{_FOLDER.pattern}$")
     rewrite_condition: str = Field(min_length=1)
     producer: str = Field(min_length=1)
 

@@ -73,12 +73,13 @@ def sample(
             for name in names
             if name in scores and (low <= scores[name] < high or (is_last and scores[name] == high))
         ]
-        drawn = sorted(inside, key=lambda name: _lot(seed, name))[:per_stratum]
+        drawn = sorted(inside, key=lambda name: lot(seed, name))[:per_stratum]
         made.append(Stratum(low, high, per_stratum, len(inside), tuple(sorted(drawn))))
     outside = tuple(name for name in names if name in scores and not edges[0] <= scores[name] <= edges[-1])
     unscored = tuple(name for name in names if name not in scores)
     return Sampled(tuple(sorted(name for stratum in made for name in stratum.drawn)), tuple(made), outside, unscored)
 
 
-def _lot(seed: int, name: str) -> bytes:
+def lot(seed: int, name: str) -> bytes:
+    """A family's lot: drawn in the order of lots, which the seed and the name alone decide."""
     return hashlib.sha256(f"{seed}\x00{name}".encode()).digest()

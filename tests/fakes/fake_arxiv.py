@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import defaultdict
@@ -22,6 +23,8 @@ class Paper:
     sources: list[bytes | None]
     authors: tuple[str, ...] = ("Ada One", "Bea Two")
     abstract: str = "An abstract."
+    pdfs: list[bytes] = field(default_factory=list)
+    """Of the versions, the oldest first."""
 
 
 @dataclass
@@ -62,9 +65,22 @@ class FakeArxiv:
             if path.startswith(prefix) and waiting:
                 return waiting.pop(0)
         if path == "/api/query":
-            asked = parse_qs(urlsplit(target).query).get("id_list", [""])[0].split(",")
+            query = parse_qs(urlsplit(target).query)
+            asked = query.get("id_list", [""])[0].split(",")
+            if "search_query" in query:
+                words = set(re.findall(r"ti:(\w+)", query["search_query"][0]))
+                asked = [name for name, paper in self.papers.items() if words <= set(_words(paper.title))]
             return Answer(body=self._feed(asked), headers={"Content-Type": "application/atom+xml"})
+        if path.startswith("/pdf/"):
+            return self._pdf(path.removeprefix("/pdf/"))
         return self._source(path)
+
+    def _pdf(self, which: str) -> Answer:
+        name, version = _split(which)
+        paper = self.papers.get(name)
+        if paper is None or not 1 <= (version or 1) <= len(paper.pdfs):
+            return Answer(404, b"<html>No PDF</html>", {"Content-Type": "text/html"})
+        return Answer(body=paper.pdfs[(version or len(paper.pdfs)) - 1], headers={"Content-Type": "application/pdf"})
 
     def _source(self, path: str) -> Answer:
         name, version = _split(path.removeprefix("/e-print/"))
@@ -114,6 +130,10 @@ class FakeArxiv:
         with self._lock:
             self._now -= 1
             self.log.append((target, started, time.monotonic()))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _split(name: str) -> tuple[str, int | None]:

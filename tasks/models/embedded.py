@@ -56,7 +56,7 @@ class EmbeddedModel:
         params.model_alias = {MODEL_NAME}
         params.n_ctx = CONTEXT_TOKENS
         params.n_parallel = 1
-        # Its threads wait for each other by spinning: on cores that phantoms or builds use too, all of them would crawl.
+        # Its threads wait for each other by spinning: on cores that phantoms or builds use too, all would crawl.
         params.cpuparams.n_threads = max(1, _cores() - 1)
         params.port = 0
         params.verbosity = -1

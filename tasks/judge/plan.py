@@ -6,18 +6,20 @@ way; what is cached is known exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from storage.records import Record
 from storage.store import Store
 from tasks.judge.cells import Cell, VersionRef
-from tasks.judge.inputs import ABSTRACT_CHARS
+from tasks.judge.inputs import ABSTRACT_CHARS, Given
+from tasks.judge.protocol import Planned
 from tasks.judge.protocols import Configuration
 from tasks.judge.shards import wanted_cells
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.outcomes import Usage
 from tasks.models.prices import cost_usd
 
+LEVELS = ("low", "expected", "high")
 CHARS_PER_TOKEN = (4.8, 4.0, 3.0)
 """Low, expected and high counts of tokens in a paper's text."""
 PDF_FACTOR = (1.0, 1.3, 2.5)
@@ -66,13 +68,16 @@ def _chars(cell: Cell) -> int:
     return chars + (beside if most is None else min(beside, most))
 
 
-def _input_tokens(cells: Sequence[Cell], prompt_chars: int) -> Range:
-    as_pdf = sum(_chars(cell) for cell in cells if cell.given.kind == "pdf")
-    as_text = sum(_chars(cell) for cell in cells if cell.given.kind != "pdf") + prompt_chars * len(cells)
-    low, expected, high = (
-        (as_pdf * factor + as_text) / rate for rate, factor in zip(CHARS_PER_TOKEN, PDF_FACTOR, strict=True)
-    )
-    return Range(low=round(low), expected=round(expected), high=round(high))
+def _input_tokens(cells: Sequence[Cell], step: Planned) -> list[float]:
+    """Low, expected and high tokens that one step sends for some cells."""
+    as_pdf = step.papers * sum(_chars(cell) for cell in cells if cell.given.kind == "pdf")
+    as_text = step.papers * sum(_chars(cell) for cell in cells if cell.given.kind != "pdf") + step.chars * len(cells)
+    return [(as_pdf * factor + as_text) / rate for rate, factor in zip(CHARS_PER_TOKEN, PDF_FACTOR, strict=True)]
+
+
+def _asks(step: Planned, cells: Iterable[Cell]) -> dict[tuple[str, Given, int], Cell]:
+    """What a step asks about some cells, by what makes it a question of its own."""
+    return {(step.question, cell.given, cell.repeat if step.is_per_repeat else 0): cell for cell in cells}
 
 
 def _usd(endpoint: EndpointSpec, model: str, calls: int, tokens: tuple[Range, Range]) -> Range | None:
@@ -80,7 +85,7 @@ def _usd(endpoint: EndpointSpec, model: str, calls: int, tokens: tuple[Range, Ra
     if not calls:
         return Range(low=0.0, expected=0.0, high=0.0)
     found: dict[str, float] = {}
-    for level in ("low", "expected", "high"):
+    for level in LEVELS:
         given, made = (round(getattr(quantity, level) / calls) for quantity in tokens)
         price = cost_usd(endpoint, model, Usage(input=given, output=made))
         if price is None:
@@ -101,19 +106,27 @@ def _seconds(endpoint: EndpointSpec, calls: int, tokens: float) -> float:
     return seconds
 
 
-def _row(configuration: Configuration, endpoint: EndpointSpec, cells: dict[str, Cell], missing: set[str]) -> PlanRow:
-    protocol = configuration.way()
+def _row(
+    configuration: Configuration, endpoint: EndpointSpec, cells: dict[str, Cell], missing: set[str],
+    asked: set[tuple[str, Given, int]],
+) -> PlanRow:
+    """The row of one configuration; what it asks is added to ``asked``, and what is in there already costs nothing."""
     to_do = [cell for key, cell in cells.items() if key in missing and cell.refused is None]
-    calls = len(to_do) * protocol.calls_per_cell
-    given = _input_tokens(to_do, protocol.prompt_chars)
-    low, expected, high = (len(to_do) * tokens for tokens in protocol.output_tokens)
-    made = Range(low=low, expected=expected, high=high)
+    calls, given, made = 0, [0.0, 0.0, 0.0], [0, 0, 0]
+    for step in configuration.way().planned(configuration.manner(endpoint)):
+        new = {ask: cell for ask, cell in _asks(step, to_do).items() if ask not in asked}
+        asked.update(new)
+        calls += len(new) * step.calls
+        given = [a + b for a, b in zip(given, _input_tokens(list(new.values()), step), strict=True)]
+        made = [a + len(new) * b for a, b in zip(made, step.output_tokens, strict=True)]
+    sent = Range(**dict(zip(LEVELS, map(round, given), strict=True)))
+    answered = Range(**dict(zip(LEVELS, made, strict=True)))
     return PlanRow(
         configuration=configuration.name, endpoint=configuration.endpoint, model=configuration.model,
         protocol=configuration.protocol, wanted=len(cells), cached=len(cells) - len(missing), to_do=len(to_do),
-        refused=sum(cell.refused is not None for cell in cells.values()), calls=calls, input_tokens=given,
-        output_tokens=made, usd=_usd(endpoint, configuration.model, calls, (given, made)),
-        seconds=_seconds(endpoint, calls, given.expected + made.expected),
+        refused=sum(cell.refused is not None for cell in cells.values()), calls=calls, input_tokens=sent,
+        output_tokens=answered, usd=_usd(endpoint, configuration.model, calls, (sent, answered)),
+        seconds=_seconds(endpoint, calls, sent.expected + answered.expected),
     )
 
 
@@ -132,16 +145,21 @@ def plan(
         repeats: how often each cell is asked.
 
     Returns:
-        One row a configuration, in order. Cells that two configurations share are counted, and would be paid, once: for
-        the first of them.
+        One row a configuration, in order. Cells and steps that two configurations share are counted, and would be paid,
+        once: for the first of them.
     """
     by_configuration: list[dict[str, Cell]] = []
     for configuration, endpoint in configurations:
         by_configuration.append({cell.key: cell for cell in wanted_cells(configuration, endpoint, versions, repeats)})
     missing = set(store.missing("judgements", [key for cells in by_configuration for key in cells]))
+    asked: set[tuple[str, Given, int]] = set()
+    for (configuration, endpoint), cells in zip(configurations, by_configuration, strict=True):
+        settled = [cell for key, cell in cells.items() if key not in missing]
+        for step in configuration.way().planned(configuration.manner(endpoint)) if settled else ():
+            asked.update(_asks(step, settled))
     rows: list[PlanRow] = []
     for (configuration, endpoint), cells in zip(configurations, by_configuration, strict=True):
         own = missing & cells.keys()
         missing -= own
-        rows.append(_row(configuration, endpoint, cells, own))
+        rows.append(_row(configuration, endpoint, cells, own, asked))
     return rows

@@ -11,7 +11,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from storage.records import Call, Judgement
 from storage.store import Store
@@ -107,6 +107,20 @@ class Bench:
         return text if given.limit_chars is None else cut(text, given.limit_chars)
 
 
+class Planned(NamedTuple):
+    """A step as a plan counts it. Protocols that share a question share the step: it is paid once."""
+
+    question: str
+    calls: int
+    papers: int
+    """How often the paper is sent in them."""
+    chars: int
+    """Characters of everything else that is sent, over all calls."""
+    output_tokens: tuple[int, int, int]
+    """Low, expected and high, over all calls."""
+    is_per_repeat: bool = True
+
+
 class Protocol(ABC):
     """A way to judge. Stateless; one object serves all shards."""
 
@@ -121,7 +135,9 @@ class Protocol(ABC):
     is_about_single_answers: bool = False
     """Whether it sees each answer of a pair alone."""
     prompt_chars: int = 0
-    """Characters of everything that is sent besides the paper, for plans."""
+    """Characters of everything that is sent besides the paper, over all calls, for plans."""
+    papers_per_cell: int = 1
+    """How often the paper is sent, over all calls, for plans."""
 
     reads: InputKind | None = None
     """The form in which it reads papers when a configuration leaves ``input`` at auto; None: PDF or text."""
@@ -139,6 +155,11 @@ class Protocol(ABC):
     def questions(self, manner: Manner) -> list[str]:
         """Names of what it asks in a manner: protocols with one in common may ask the same, so they take turns."""
         return [manner_key(self.identity(manner.scoring), manner)]
+
+    def planned(self, manner: Manner) -> list[Planned]:
+        """What a plan counts for one cell."""
+        question = self.questions(manner)[-1]
+        return [Planned(question, self.calls_per_cell, self.papers_per_cell, self.prompt_chars, self.output_tokens)]
 
     def notes(self) -> dict[str, str]:
         """What a reader of its numbers must know (whose prompt it is, which parser), by name; empty for most."""

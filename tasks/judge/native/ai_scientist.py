@@ -152,13 +152,18 @@ class AIScientist(Reviewer):
     reads = "markdown"
     faults: ClassVar[str] = "round counters go unfilled; a reflection without JSON, or a number no review has, ends it"
     output_tokens = (4000, 8000, 30000)
-    prompt_chars = sum(map(len, script.parts.values()))
+    prompt_chars = 10 * sum(map(len, script.parts.values()))
 
     @property
     def calls_per_cell(self) -> int:  # type: ignore[override]
         """At most."""
         ensemble = self.options.ensemble
         return ensemble + (ensemble > 1) + self.options.reflections - 1
+
+    @property
+    def papers_per_cell(self) -> int:  # type: ignore[override]
+        """In every call but the meta-review."""
+        return self.options.ensemble + self.options.reflections - 1
 
     def parameters(self, scoring: Scoring) -> dict[str, Any]:  # noqa: ARG002 - the protocol's interface
         """The recipe's; reviews of an ensemble are drawn at a temperature of their own."""

@@ -138,6 +138,11 @@ class DeepReviewer(Reviewer):
         """Two in best mode."""
         return 2 if self.options.mode == "best" else 1
 
+    @property
+    def papers_per_cell(self) -> int:  # type: ignore[override]
+        """In every call."""
+        return self.calls_per_cell
+
     def parameters(self, scoring: Scoring) -> dict[str, Any]:  # noqa: ARG002 - the protocol's interface
         """Sampling as released."""
         return {"temperature": 0.4, "top_p": 0.95, "max_tokens": 35000}

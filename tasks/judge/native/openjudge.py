@@ -97,6 +97,7 @@ class OpenJudge(Reviewer):
     scale = "1 to 6"
     faults: ClassVar[str] = "a score that cannot be read is 3 (review), 1 (correctness, criticality) or 0 (format)"
     calls_per_cell = 5
+    papers_per_cell = 5
     output_tokens = (1500, 4000, 12000)
     prompt_chars = sum(map(len, script.parts.values()))
 

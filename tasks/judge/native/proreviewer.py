@@ -102,7 +102,7 @@ class ProReviewer(Reviewer):
     faults: ClassVar[str] = "a score that is no number is cut to its leading digits"
     calls_per_cell = 15
     output_tokens = (3000, 8000, 40000)
-    prompt_chars = len(script["System"])
+    prompt_chars = 15 * (len(script["System"]) + 3000)
 
     def parameters(self, scoring: Scoring) -> dict[str, Any]:  # noqa: ARG002 - the protocol's interface
         """As released, for each turn."""

@@ -14,7 +14,7 @@ from storage.records import Call, Judgement
 from storage.vocabulary import Outcome
 from tasks.judge.cells import Cell, Manner, Scoring, manner_key
 from tasks.judge.inputs import Given
-from tasks.judge.protocol import Bench, Protocol, judgement_row
+from tasks.judge.protocol import Bench, Planned, Protocol, judgement_row
 from tasks.judge.scicore.core import core_identity, read_core
 from tasks.judge.single_call import SingleCall, framed_ask
 from tasks.judge.wording import shipped_prompt
@@ -129,6 +129,12 @@ class CoreReview(Protocol):
         """The extraction, which others of this backbone share, and its own."""
         return [extraction_question(manner), *super().questions(manner)]
 
+    def planned(self, manner: Manner) -> list[Planned]:
+        """The extraction, once for all that share it, and the review, which reads the record and not the paper."""
+        extraction = Planned(extraction_question(manner), 1, 1, len(EXTRACT.system), EXTRACTION_TOKENS, False)
+        chars = self.review.prompt_chars + 4 * EXTRACTION_TOKENS[1]
+        return [extraction, Planned(self.questions(manner)[-1], 1, 0, chars, self.review.output_tokens)]
+
     def first_ask(self, bench: Bench, cell: Cell) -> Ask:
         """The extraction."""
         return extraction_ask(bench, cell)
@@ -171,6 +177,15 @@ class ReconstructReview(CoreReview):
     def identity(self, scoring: Scoring) -> dict[str, Any]:
         """Also the words that ask for the paper."""
         return super().identity(scoring) | {"kind": "reconstruct_review", "reconstruct": RECONSTRUCT.hash}
+
+    def planned(self, manner: Manner) -> list[Planned]:
+        """Also the writing, once for all repeats; the review reads what was written."""
+        extraction, review = super().planned(manner)
+        question = f"{extraction.question} {RECONSTRUCT.hash}"
+        chars = len(RECONSTRUCT.system) + 4 * EXTRACTION_TOKENS[1]
+        more = 4 * (RECONSTRUCTION_TOKENS[1] - EXTRACTION_TOKENS[1])
+        return [extraction, Planned(question, 1, 0, chars, RECONSTRUCTION_TOKENS, False),
+                review._replace(chars=review.chars + more)]
 
     async def shown(self, bench: Bench, cell: Cell, trail: Trail) -> str:
         """The hash of the paper that was written back; like the record, one for all repeats.

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from storage.records import Judgement, Record
 from storage.vocabulary import Outcome
 from tasks.judge.cells import Cell, Manner, Scoring
-from tasks.judge.protocol import Bench, Protocol, judgement_row
+from tasks.judge.protocol import Bench, Planned, Protocol, judgement_row
 from tasks.judge.reviews import PERSISTENT, STANDARD, STRICT
 from tasks.judge.scicore.branch import CoreReview
 from tasks.models.asks import Ask
@@ -84,6 +84,10 @@ class SciCore(Protocol):
     def questions(self, manner: Manner) -> list[str]:
         """Those of both branches: configurations that ask them alone come before or after, never at the same time."""
         return [*self.manuscript.questions(manner), *self.core.questions(manner), *super().questions(manner)]
+
+    def planned(self, manner: Manner) -> list[Planned]:
+        """Both branches; nothing for the fusion."""
+        return [*self.manuscript.planned(manner), *self.core.planned(manner)]
 
     def first_ask(self, bench: Bench, cell: Cell) -> Ask:
         """The manuscript's review."""

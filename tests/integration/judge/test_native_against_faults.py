@@ -1,4 +1,4 @@
-"""Reviewers of several steps against a failing server, killed anywhere: no step is bought twice."""
+"""Native reviewers and SciCore against a failing server, killed anywhere: no step is bought twice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ print("asked", asked, flush=True)
 """
 PROTOCOLS = [("openreviewer", {"parser": "native"}), ("cyclereviewer", {}), ("deepreviewer", {"mode": "best"}),
              ("ai_scientist", {"ensemble": 3, "reflections": 3}), ("openjudge", {"parser": "native"}),
-             ("proreviewer", {"max_steps": 4, "extra_steps": 1})]
+             ("proreviewer", {"max_steps": 4, "extra_steps": 1}), ("strict", {}), ("core_adapted", {}), ("scicore", {}),
+             ("reconstruct_review", {})]
 
 
 @pytest.fixture

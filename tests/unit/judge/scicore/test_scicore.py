@@ -15,6 +15,7 @@ from storage.records import Judgement
 from storage.store import Store
 from storage.vocabulary import Outcome
 from tasks.judge.cells import VersionRef
+from tasks.judge.plan import plan
 from tasks.judge.protocols import PROTOCOLS, Configuration
 from tasks.judge.scicore.core import read_core
 from tasks.judge.scicore.fusion import fused
@@ -229,3 +230,19 @@ def test_a_phantom_goes_through_the_whole_flow(store: Store, versions: list[Vers
         report = judge_shard(store, Engine(store, "run"), ShardOrder(
             configuration=configuration, endpoint=room.endpoint, versions=room.versions))
         assert report.outcomes == {"answered": 4}
+
+
+def test_a_plan_counts_shared_steps_once_and_what_is_there_not_at_all(room: Room, scripted: Scripted) -> None:
+    names = ("strict", "core_adapted", "core_strict", "scicore", "reconstruct_review")
+    configurations = [(Configuration(name=name, endpoint="scripted", model="m", protocol=name), room.endpoint)
+                      for name in names]
+    rows = {row.configuration: row for row in plan(room.store, configurations, room.versions)}
+    assert {name: row.calls for name, row in rows.items()} == {
+        "strict": 4, "core_adapted": 8, "core_strict": 4, "scicore": 0, "reconstruct_review": 8}
+    assert rows["scicore"].to_do == 4 and rows["scicore"].input_tokens.expected == 0
+    scripted.answer = answers()
+    room.judge("core_adapted")
+    left = {row.configuration: row.calls for row in plan(room.store, configurations, room.versions)}
+    assert left == {"strict": 4, "core_adapted": 0, "core_strict": 4, "scicore": 0, "reconstruct_review": 8}
+    repeated = [(each.model_copy(update={"repeats": 3}), endpoint) for each, endpoint in configurations[2:3]]
+    assert [row.calls for row in plan(room.store, repeated, room.versions)] == [4 + 12]

@@ -11,14 +11,19 @@ import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import httpx
-
 from storage.errors import EnvironmentProblem
+from storage.lazy import LazyModule
 from tasks.ingest.archive import UnpackLimits, sniff
 from tasks.ingest.arxiv.faults import NotFetched, NotThere
 from tasks.ingest.arxiv.pace import Pace, interval_for
+
+if TYPE_CHECKING:
+    import httpx
+else:
+    httpx = LazyModule("httpx")
 
 BASE_URL = "https://export.arxiv.org"
 URL_VARIABLE = "EVENHAND_ARXIV_URL"
@@ -26,7 +31,7 @@ WAITS_S = (5.0, 20.0, 60.0)
 """Before the second, third and fourth try; a Retry-After that is longer counts, up to its cap."""
 RETRY_AFTER_CAP_S = 120.0
 CLOSED_FOR_S = 600.0
-TIMEOUT = httpx.Timeout(30.0, read=120.0)
+CONNECT_S, READ_S = 30.0, 120.0
 _REFUSALS = frozenset({"rate_limited", "blocked"})
 
 _closed_lock = threading.Lock()
@@ -108,7 +113,8 @@ class Line:
         try:
             with (
                 httpx.Client(
-                    timeout=TIMEOUT, follow_redirects=True, headers={"User-Agent": agent}, transport=self._transport
+                    timeout=httpx.Timeout(CONNECT_S, read=READ_S), follow_redirects=True,
+                    headers={"User-Agent": agent}, transport=self._transport,
                 ) as client,
                 client.stream("GET", f"{self.url}{path}", params=parameters or None) as reply,
             ):

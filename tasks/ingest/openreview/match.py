@@ -11,11 +11,10 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
-
-from rapidfuzz import fuzz
+from typing import TYPE_CHECKING, Final
 
 from storage.keys import content_hash, step_key
+from storage.lazy import LazyModule
 from storage.records import Record, Step
 from storage.store import Store
 from tasks.ingest.archive import sniff
@@ -25,6 +24,11 @@ from tasks.ingest.arxiv.ids import ArxivId, parse_arxiv_id
 from tasks.ingest.arxiv.line import Line, refuse_pages
 from tasks.ingest.openreview.submissions import Submission
 from tasks.latex.pdftext import pdf_text
+
+if TYPE_CHECKING:
+    from rapidfuzz import fuzz
+else:
+    fuzz = LazyModule("rapidfuzz.fuzz")
 
 MATCH_VERSION: Final = 1
 """Raised by hand when another paper may be found for the same submission."""

@@ -103,8 +103,9 @@ def test_the_next_process_finds_the_batch_of_one_that_died(
     made = len(service.batches)
     assert store.load(Judgement) == []
     service.is_done = True
-    report = judge(store, versions, number=7)
-    assert report.outcomes == {"answered": 4}
+    judge(store, versions, number=7)
+    # The first thread may still have been waiting and have taken the answers itself: what counts is that they are there.
+    assert [judgement.outcome for judgement in store.load(Judgement)] == ["answered"] * 4
     assert len(service.batches) == made and len(service.items) == 4
 
 

@@ -113,7 +113,7 @@ class _Keeper(threading.Thread):
         self.begun = threading.Event()
         self.problem: BaseException | None = None
         self._engine, self._endpoint = engine, endpoint
-        self._stop = threading.Event()
+        self._ending = threading.Event()
         self._settings = contextvars.copy_context()
 
     def run(self) -> None:
@@ -127,7 +127,7 @@ class _Keeper(threading.Thread):
                 try:
                     share.tick()
                     self.begun.set()
-                    while not self._stop.wait(TICK_S):
+                    while not self._ending.wait(TICK_S):
                         self._tick(share)
                 finally:
                     share.leave()
@@ -145,7 +145,7 @@ class _Keeper(threading.Thread):
 
     def stop(self) -> None:
         """Ends the thread and waits for it."""
-        self._stop.set()
+        self._ending.set()
         self.join()
 
 

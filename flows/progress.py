@@ -50,6 +50,10 @@ class Board:
         self._stages: dict[str, StageProgress] = {}
         self._spent: Callable[[], Spent] = Spent
 
+    def __reduce__(self) -> tuple[Callable[[], Board], tuple[()]]:
+        """In another process (a Dask worker is sent the flow's globals) it is that process's board."""
+        return _here, ()
+
     def clear(self) -> None:
         """Forget everything: a new run begins."""
         with self._lock:
@@ -85,6 +89,10 @@ class Board:
             stages = [StageProgress(**vars(stage)) for stage in self._stages.values()]
             source = self._spent
         return stages, source()
+
+
+def _here() -> Board:
+    return BOARD
 
 
 BOARD = Board()

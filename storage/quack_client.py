@@ -143,10 +143,14 @@ class QuackSession:
         else:
             self.run("BEGIN TRANSACTION READ ONLY")
         try:
+            sent: dict[str, str] = {}
             for name, frame in frames.items():
+                # Of its own name: two clients that create one table at a time would refuse each other.
+                sent[name] = f"{name}_{secrets.token_hex(8)}"
                 self._connection.register("sent", arrow(frame))
-                self._connection.execute(f'CREATE TABLE store."{name}" AS SELECT * FROM sent').fetchall()
+                self._connection.execute(f'CREATE TABLE store."{sent[name]}" AS SELECT * FROM sent').fetchall()
                 self._connection.unregister("sent")
+            sql = _calling(sql, sent)
             if not params:
                 return self._there(sql).to_arrow_table()
             self.run(f"PREPARE asked AS {sql}")
@@ -169,6 +173,15 @@ class QuackSession:
         return True
 
 
+def _calling(sql: str, tables: dict[str, str]) -> str:
+    """A query in which names mean tables of other names."""
+    if not tables:
+        return sql
+    parts = ", ".join(f'"{name}" AS (SELECT * FROM "{table}")' for name, table in tables.items())
+    words = sql.split(None, 1)
+    return f"WITH {parts}, {words[1]}" if words[0].upper() == "WITH" else f"WITH {parts} {sql}"
+
+
 def _value(value: object) -> str:
     if value is None:
         return "NULL"
@@ -178,6 +191,8 @@ def _value(value: object) -> str:
         return f"{literal(value.isoformat())}::TIMESTAMPTZ"
     if isinstance(value, str):
         return literal(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]" if value else "[]::VARCHAR[]"
     raise TypeError(f"{type(value).__name__} cannot be a parameter of a query")
 
 

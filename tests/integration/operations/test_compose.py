@@ -111,11 +111,9 @@ class Host:
     def here(self, text: str) -> str:
         """A value of the file, on this machine."""
         text = _filled(text, self.variables)
-        for name, port in PORTS.items():
-            text = re.sub(rf"(?<=[/@]){name}:{port}\b", f"127.0.0.1:{self.ports[port]}", text)
-            text = re.sub(rf"(?<=127\.0\.0\.1:){port}\b", self.ports[port], text)
-        if text in map(str, self.ports):
-            return self.ports[int(text)]
+        for name in PORTS:
+            text = re.sub(rf"(?<=[/@]){name}(?=:\d)", "127.0.0.1", text)
+        text = re.sub(rf"\b({'|'.join(map(str, self.ports))})\b", lambda match: self.ports[int(match[0])], text)
         return text.replace("0.0.0.0", "127.0.0.1").replace("/data", str(self.data))
 
     def environment(self, name: str) -> dict[str, str]:
@@ -242,7 +240,7 @@ def test_every_command_runs_in_order_with_real_postgres_and_redis(host: Host) ->
         if state["type"] in ("COMPLETED", "FAILED", "CRASHED"):
             break
         time.sleep(1)
-    logs = "\n".join(path.read_text(errors="replace")[-1500:] for path in host.folder.glob("*.log"))
+    logs = "\n".join(f"== {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in host.folder.glob("*.log"))
     assert state["type"] == "COMPLETED", f"{state}\n{logs}"
     assert _keys_in_redis(host) > 0, "the API does not use Redis"
     for path in host.folder.glob("*.log"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,12 +20,21 @@ TOKEN = "a-token-for-the-tests-only"
 CLIENTS, ROUNDS = 4, 12
 
 
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection(("localhost", port), 1):
+            return
+        time.sleep(0.1)
+
+
 def test_frames_of_one_name_from_several_clients_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENHAND_STORE_TOKEN", TOKEN)
     port, stop = free_port(), threading.Event()
     server = threading.Thread(target=serve, args=(tmp_path / "store.duckdb", port, TOKEN), kwargs={"stop": stop})
     server.start()
     try:
+        _wait_for(port)
         address = parse_address(f"quack://localhost:{port}?journal={tmp_path}/journal")
         leases = [QuackLease(address) for _ in range(CLIENTS)]
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from prefect.client.schemas.actions import DeploymentScheduleCreate, GlobalConcurrencyLimitUpdate
+from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
 from prefect.client.schemas.schedules import IntervalSchedule
 from prefect.states import Completed, Running
 
@@ -26,8 +26,9 @@ def test_after_a_deploy_exactly_the_schedules_of_the_file_are_active(stack: Stac
         deployments = {each.name: each for each in client.read_deployments()}
         active = {(d.name, s.slug) for d in deployments.values() for s in d.schedules if s.active}
         assert active == {("nightly", "every-night")}
-        old = DeploymentScheduleCreate(schedule=IntervalSchedule(interval=timedelta(days=1)), active=True, slug="old")
-        client.create_deployment_schedules(deployments["judge"].id, [(old.schedule, True)])
+        client.create_deployment_schedules(
+            deployments["judge"].id, [(IntervalSchedule(interval=timedelta(days=1)), True)]
+        )
         gone = keep_only_schedules_of_file(client)
         assert len(gone) == 1 and gone[0].startswith("judge")
         left = [(d.name, s.slug) for d in client.read_deployments() for s in d.schedules]
@@ -35,7 +36,7 @@ def test_after_a_deploy_exactly_the_schedules_of_the_file_are_active(stack: Stac
         queue = client.read_work_queue_by_name(QUEUE, work_pool_name=POOL)
         assert queue.concurrency_limit == 1
         helps = deployments["nightly"].parameter_openapi_schema
-        assert all(field.get("description") for field in helps.model_dump()["properties"].values())
+        assert all(field.get("description") for field in helps["properties"].values())
 
 
 @pytest.mark.slow

@@ -7,13 +7,12 @@ looks ``tasks.report.nights``.
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from prefect import flow, runtime
 from prefect.artifacts import create_markdown_artifact
-from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed, State
 from pydantic import Field
@@ -96,9 +95,9 @@ def nightly(
         policy: budget of the night, the canary, the level of alarms, what is kept.
     """
     store = open_store(store_url or default_store())
-    due, is_scheduled = _due()
+    due = _due()
     names = [_name(suite) for suite in suites]
-    if is_scheduled and not force and is_superseded(due, nights_of(store, names)):
+    if not force and is_superseded(due, names, nights_of(store, names)):
         return Completed(name="Skipped", message=f"the night due {due:%Y-%m-%d %H:%M} UTC was done by a later one")
     night = _Night(
         run_id=new_id(),
@@ -114,12 +113,10 @@ def nightly(
     return _ended(done, notify)
 
 
-def _due() -> tuple[datetime, bool]:
-    """When this run was due, and whether a schedule made it."""
-    context = FlowRunContext.get()
-    is_scheduled = bool(context and context.flow_run and context.flow_run.auto_scheduled)
+def _due() -> datetime:
+    """When this run was due, in UTC."""
     due = runtime.flow_run.scheduled_start_time or now()
-    return datetime.fromtimestamp(due.timestamp(), tz=now().tzinfo), is_scheduled
+    return datetime.fromtimestamp(due.timestamp(), tz=UTC)
 
 
 def _name(suite: str) -> str:
@@ -169,7 +166,8 @@ def _one_suite(night: _Night, store: Store, suite: str, name: str) -> SuiteNight
         common |= {"state": results.state}
     if results is not None:
         common |= _numbers(results) | {"results": data["results"], "page": f"{night.date}/{name}/index.html"}
-    made = SuiteNight(summary=ended.message or name, **common)
+    problem = data.get("problem") if isinstance(data, dict) else None
+    made = SuiteNight(summary="; ".join(part for part in (ended.message or name, problem) if part), **common)
     if night.policy.canary_families and common["state"] != "failed":
         made = _compared(night, store, suite, made, earlier)
     return _remembered(store, made)

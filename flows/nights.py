@@ -91,6 +91,10 @@ def last_good(nights: Sequence[SuiteNight]) -> SuiteNight | None:
     return next((night for night in reversed(nights) if night.is_good and night.canary), None)
 
 
-def is_superseded(due: datetime, nights: Sequence[SuiteNight]) -> bool:
-    """Whether a scheduled night is not needed any more: a night that began after it was due has done its work."""
-    return any(night.started > due and night.state != "failed" for night in nights)
+def is_superseded(due: datetime, suites: Sequence[str], nights: Sequence[SuiteNight]) -> bool:
+    """Whether a night is not needed any more: nights that began after it was due have done all of its suites.
+
+    A night that failed has done nothing, so Retry of it works.
+    """
+    done = {night.suite for night in nights if night.started > due and night.state != "failed"}
+    return done.issuperset(suites)

@@ -6,6 +6,7 @@ Numbers only: which items are asked again, and what an alarm leads to, is the ni
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,8 +20,6 @@ Floats = NDArray[np.float64]
 EXACT_UP_TO = 14
 """Items up to which all sign patterns are tried."""
 DRAWS = 20_000
-FEWEST = 6
-"""With fewer items no pattern of signs is rare enough to mean anything."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,11 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> float:
     return float((1 + np.count_nonzero(np.abs(signs @ differences) >= seen - tolerance)) / (DRAWS + 1))
 
 
+def fewest(level: float, judges: int) -> int:
+    """The fewest items with which one of so many judges can raise an alarm at all: all signs equal has p = 2^(1 - n)."""
+    return 1 + math.ceil(math.log2(max(judges, 1) / level))
+
+
 def _interval(differences: Floats, level: float) -> tuple[float, float]:
     """Student's interval of the mean difference at confidence ``1 - level``; a point when all differences are equal."""
     mean, n = float(differences.mean()), len(differences)
@@ -83,12 +87,13 @@ def drift(
         One entry for each configuration of tonight, in their order.
     """
     found: list[Drift] = []
+    needed = fewest(level, len(after))
     for name, scores in after.items():
         known = before.get(name, {})
         items = sorted(set(scores) & set(known))
         differences = np.array([scores[item] - known[item] for item in items], dtype=float)
-        if len(items) < FEWEST:
-            reason = "not asked on the reference night" if not known else f"{len(items)} items, {FEWEST} are needed"
+        if len(items) < needed:
+            reason = "not asked on the reference night" if not known else f"{len(items)} items, {needed} are needed"
             effect = float(differences.mean()) if items else None
             found.append(Drift(name, len(items), effect, reason=reason))
             continue

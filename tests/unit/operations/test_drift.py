@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.metrics.drift import FEWEST, drift, sign_flip_p
+from tasks.metrics.drift import drift, fewest, sign_flip_p
 
 ITEMS = [f"item-{place}" for place in range(16)]
 
@@ -62,10 +62,18 @@ def test_a_judge_without_noise_that_moves_at_all_is_an_alarm() -> None:
 
 
 def test_few_items_and_new_judges_have_a_reason_and_no_alarm() -> None:
-    few = dict.fromkeys(ITEMS[: FEWEST - 1], 5.0)
+    few = dict.fromkeys(ITEMS[: fewest(0.05, 2) - 1], 5.0)
     found = drift({"few": few}, {"few": {item: 9.0 for item in few}, "new": dict.fromkeys(ITEMS, 1.0)}, level=0.05)
     assert [(e.is_alarm, e.p) for e in found] == [(False, None), (False, None)]
     assert "are needed" in (found[0].reason or "") and "not asked" in (found[1].reason or "")
+
+
+def test_the_fewest_items_can_just_raise_an_alarm() -> None:
+    for judges in (1, 2, 30):
+        n = fewest(0.005, judges)
+        night = {f"judge-{place}": dict.fromkeys(ITEMS[:n], 5.0) for place in range(judges)}
+        assert any(e.is_alarm for e in drift(night, night | {"judge-0": dict.fromkeys(ITEMS[:n], 6.0)}, level=0.005))
+        assert 2.0 ** (2 - n) * judges > 0.005, "with one item less no pattern of signs is rare enough"
 
 
 @given(st.lists(st.floats(-5, 5, allow_nan=False), min_size=1, max_size=10))

@@ -41,8 +41,10 @@ def test_a_night_with_an_alarm_is_no_reference_until_it_is_accepted(tmp_path: Pa
 
 def test_late_nights_are_skipped_once_a_later_one_has_begun() -> None:
     done = [_night(4)]
-    assert [is_superseded(START + timedelta(days=day), done) for day in range(6)] == [True] * 4 + [False] * 2
-    assert not is_superseded(START, [_night(4, state="failed")]), "a night that failed has not done the work"
+    late = [is_superseded(START + timedelta(days=day), ["demo"], done) for day in range(6)]
+    assert late == [True] * 4 + [False] * 2
+    assert not is_superseded(START, ["demo", "other"], done), "the other suite is still to be done"
+    assert not is_superseded(START, ["demo"], [_night(4, state="failed")]), "a night that failed has done nothing"
 
 
 def test_pages_show_alarms_escape_names_and_keep_only_the_latest(tmp_path: Path) -> None:

@@ -13,7 +13,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from prefect.settings import PREFECT_API_URL, PREFECT_HOME, PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    PREFECT_HOME,
+    PREFECT_LOCAL_STORAGE_PATH,
+    temporary_settings,
+)
 
 from flows.keeper import ensure, recorded, use
 from storage.errors import EnvironmentProblem
@@ -69,6 +75,8 @@ def prefect_api(home: Path) -> Iterator[str]:
             PREFECT_API_URL: url,
             PREFECT_HOME: folder,
             PREFECT_LOCAL_STORAGE_PATH: folder / "storage",
+            # Nobody watches for silence here, and each flow would wait up to a second for its heartbeat to stop.
+            PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
         }
         with temporary_settings(settings):
             yield url

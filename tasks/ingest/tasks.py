@@ -49,7 +49,6 @@ def ingest_state(ingested: Ingested) -> State[Any]:
     task_run_name="ingest-{source.name}",
     cache_policy=NO_CACHE,
     persist_result=False,
-    tags=["ingest"],
 )
 def ingest_task(
     store_url: str,

@@ -22,7 +22,7 @@ Tell = Callable[[Step], None]
 
 
 @task(name="retrieve-literature", task_run_name="retrieve-{order.spec.name}", cache_policy=NO_CACHE,
-      persist_result=False, tags=["retrieve"])
+      persist_result=False)
 def retrieve_task(
     store_url: str, order: RetrieveOrder, run_id: str | None = None, tell: Tell | None = None
 ) -> State[Counter[str]]:

@@ -29,7 +29,6 @@ def _silent(_: Step) -> None:
     task_run_name="rewrite-{shard.family.family}-{shard.producer.name}",
     cache_policy=NO_CACHE,
     persist_result=False,
-    tags=["rewrite"],
 )
 def rewrite_task(
     store_url: str, shard: Shard, run_id: str | None = None, missing: Collection[str] | None = None,

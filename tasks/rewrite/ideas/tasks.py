@@ -14,7 +14,7 @@ from tasks.models.engine import engine_for
 from tasks.rewrite.ideas.making import Tell, VariantResult, VariantShard, vary_shard
 
 
-@task(name="vary-ideas", cache_policy=NO_CACHE, persist_result=False, tags=["rewrite"])
+@task(name="vary-ideas", cache_policy=NO_CACHE, persist_result=False)
 def vary_task(
     store_url: str, shard: VariantShard, run_id: str | None = None, tell: Tell | None = None
 ) -> State[VariantResult]:

@@ -19,7 +19,6 @@ from tasks.rewrite.injections.making import InjectionResult, InjectionShard, Tel
     task_run_name="inject-{shard.name}",
     cache_policy=NO_CACHE,
     persist_result=False,
-    tags=["rewrite"],
 )
 def inject_task(
     store_url: str, shard: InjectionShard, run_id: str | None = None, tell: Tell | None = None,

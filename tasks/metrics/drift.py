@@ -61,7 +61,7 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> float:
 
 
 def fewest(level: float, judges: int) -> int:
-    """The fewest items with which one of so many judges can raise an alarm at all: all signs equal has p = 2^(1 - n)."""
+    """The fewest items with which one of so many judges can raise an alarm: all signs equal has p = 2^(1 - n)."""
     return 1 + math.ceil(math.log2(max(judges, 1) / level))
 
 

@@ -151,8 +151,13 @@ def _version(bench: Bench, key: str, condition: str, producer: Producer) -> Vers
     return Version(
         key=key, family_key=family.key, condition=condition, text_hash=store.put_text(text.text),
         pdf_hash=store.blobs.put(made.build.pdf, PDF), source_hash=store.blobs.put(to_tar(made.project), TAR),
-        pages=made.build.pages, words=text.words, segments=made.segments,
+        pages=made.build.pages, words=_words(made.project), segments=made.segments,
         segments_changed=made.changed, segments_fallback=made.fallbacks, facts=facts)
+
+
+def _words(project: Project) -> int:
+    """Words of prose, counted as the original's are when it is taken in."""
+    return sum(segment.words for segment in read_prose(project).segments)
 
 
 def _recompiled(paper: Paper) -> _Made:

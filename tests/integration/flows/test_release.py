@@ -51,6 +51,11 @@ def test_a_release_in_and_out(evenhand: Callable[..., Any], tmp_path: Path) -> N
     named = {(each["rewrite_condition"], each["producer"]) for each in after["rewrite_conditions"]}
     assert named == {(each["rewrite_condition"], each["producer"]) for each in before["rewrite_conditions"]}
 
+    drawn = evenhand("audit", "sample", str(suite), "--out", str(tmp_path / "audit"), "--count", "4", "--json").document
+    assert drawn["items"] == 4 and Path(drawn["form"]).read_text().count('class="item"') == 4
+    taken = evenhand("audit", "import", str(suite), drawn["csv"], "--json").document
+    assert taken == {"verdicts": 0, "questions": []}
+
     for form in ("csv", "parquet"):
         tables = evenhand("export", str(suite), "--format", form, "--out", str(tmp_path / form), "--json").document
         assert len(tables["files"]) == 6

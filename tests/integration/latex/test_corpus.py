@@ -90,10 +90,18 @@ def ingested(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 @pytest.mark.slow
 def test_projects_that_build_are_ingested_and_the_others_excluded_with_the_cause(
-    shared: Path, ingested: dict[str, Ingested]
+    shared: Path, ingested: dict[str, Ingested], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = manifest(shared)
     assert set(ingested) == set(rows)
+    told = {
+        name: f"ingested: {one.family.pages} pages, {one.family.words:,} words, flags: {' '.join(one.family.flags) or '-'}"
+        if one.family is not None
+        else f"{one.step.outcome}: {one.step.reason}: {one.step.detail}"
+        for name, one in sorted(ingested.items())
+    }
+    with capsys.disabled():
+        print("\n" + "\n".join(f"{name:24s} {said[:150]}" for name, said in told.items()))
     for name, one in ingested.items():
         if rows[name]["compiles"] == "yes":
             assert one.family is not None, one.step.detail

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from prefect import flow, runtime
 from prefect.exceptions import FailedRun
+from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed, State
 
 from flows.aggregate import aggregate
@@ -16,6 +17,7 @@ from flows.publish import publish, stored_results
 from flows.retrieve import retrieve
 from flows.retrying import reasons
 from flows.rewrite import rewrite
+from flows.runners import run_name
 from flows.sitting import Sitting, sit
 from storage.records import Run
 from storage.results import Results
@@ -54,7 +56,7 @@ def summary(results: Results) -> str:
     return told
 
 
-@flow(name="benchmark", flow_run_name="benchmark-{suite}")
+@flow(name="benchmark", flow_run_name=run_name)
 def benchmark(
     suite: str,
     set_fields: list[str] | None = None,
@@ -146,6 +148,7 @@ def _ended(sitting: Sitting, states: list[State[Any]], results: Results | None, 
     _note(sitting, "ended", state, {"summary": told})
     data = {"state": state, "summary": told, "results": made, "problem": _first_problem(failed)}
     if failed:
+        get_run_logger().error("suite=%s problem=%s", sitting.suite.name, data["problem"])
         return Failed(message=f"{told}; {failed[0].message}", data=data)
     if state == "failed":
         return Failed(message=f"{told}: no family could be used", data=data)

@@ -14,7 +14,7 @@ from prefect import flow
 from prefect.states import Completed, State
 
 from flows.grid import LabelledVersion
-from flows.runners import is_deployed, task_runner
+from flows.runners import is_deployed, run_name, task_runner
 from flows.sitting import Sitting, sit
 from storage.keys import step_key
 from storage.records import Step
@@ -92,7 +92,7 @@ def canary_orders(sitting: Sitting, versions: Sequence[VersionRef], night: int, 
 RUNNER: Any = task_runner(SHARDS_AT_ONCE)
 
 
-@flow(name="canary", flow_run_name="canary-{suite}", task_runner=RUNNER)
+@flow(name="canary", flow_run_name=run_name, task_runner=RUNNER)
 def canary(
     suite: str,
     store_url: str | None = None,

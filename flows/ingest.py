@@ -11,7 +11,7 @@ from flows.families import human_scores, sources_of
 from flows.ideas import as_papers, extractor_of, named_ideas, papers_of
 from flows.pairs import named_pairs
 from flows.progress import BOARD
-from flows.runners import task_runner
+from flows.runners import run_name, task_runner
 from flows.sitting import Sitting, sit
 from tasks.ingest.family import Ingested, remembered_sources
 from tasks.ingest.ideas import extract_ideas, ingest_ideas
@@ -25,7 +25,7 @@ AT_ONCE = 2
 RUNNER: Any = task_runner(AT_ONCE)
 
 
-@flow(name="ingest", flow_run_name="ingest-{suite}", task_runner=RUNNER)
+@flow(name="ingest", flow_run_name=run_name, task_runner=RUNNER)
 def ingest(
     suite: str,
     set_fields: list[str] | None = None,

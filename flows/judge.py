@@ -13,7 +13,7 @@ from flows.embedding import embed_records
 from flows.grid import Grid, judged_by
 from flows.numbers import judged
 from flows.progress import BOARD, Spent
-from flows.runners import is_deployed, task_runner
+from flows.runners import is_deployed, run_name, task_runner
 from flows.sitting import Sitting, sit
 from flows.suites import Suite
 from storage.store import Store
@@ -96,7 +96,7 @@ def _spent(engine: Engine) -> Spent:
 RUNNER: Any = task_runner(SHARDS_AT_ONCE)
 
 
-@flow(name="judge", flow_run_name="judge-{suite}", task_runner=RUNNER)
+@flow(name="judge", flow_run_name=run_name, task_runner=RUNNER)
 def judge(
     suite: str,
     set_fields: list[str] | None = None,

@@ -9,7 +9,7 @@ from prefect.states import Completed, State
 
 from flows.ideas import retrieve_orders
 from flows.progress import BOARD
-from flows.runners import are_threads, task_runner
+from flows.runners import are_threads, run_name, task_runner
 from flows.sitting import sit
 from storage.records import Step
 from tasks.retrieve.sources import missing_snapshots
@@ -25,7 +25,7 @@ def _tell(step: Step) -> None:
     BOARD.advance(STAGE, failed=0 if step.outcome == "done" else 1)
 
 
-@flow(name="retrieve", flow_run_name="retrieve-{suite}", task_runner=RUNNER)
+@flow(name="retrieve", flow_run_name=run_name, task_runner=RUNNER)
 def retrieve(
     suite: str,
     set_fields: list[str] | None = None,

@@ -12,7 +12,7 @@ from flows.grid import rewrite_shards
 from flows.ideas import variant_shards
 from flows.pairs import injection_shards
 from flows.progress import BOARD
-from flows.runners import are_threads, is_deployed, task_runner
+from flows.runners import are_threads, is_deployed, run_name, task_runner
 from flows.sitting import Sitting, sit
 from storage.records import Step
 from tasks.rewrite.ideas.making import missing_variants
@@ -34,7 +34,7 @@ def _tell(step: Step) -> None:
 RUNNER: Any = task_runner(SHARDS_AT_ONCE)
 
 
-@flow(name="rewrite", flow_run_name="rewrite-{suite}", task_runner=RUNNER)
+@flow(name="rewrite", flow_run_name=run_name, task_runner=RUNNER)
 def rewrite(
     suite: str,
     set_fields: list[str] | None = None,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import os
+from pathlib import Path
 from typing import Any
 
+from prefect import runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from storage.errors import EnvironmentProblem
@@ -25,6 +27,12 @@ def are_threads() -> bool:
 def is_deployed() -> bool:
     """Whether a worker started this process for a deployment: then the providers' global limits hold, or it fails."""
     return "PREFECT__FLOW_RUN_ID" in os.environ
+
+
+def run_name() -> str:
+    """What a flow run is called: the flow and the suite, of a suite file its name without the folder."""
+    suite = Path(str(runtime.flow_run.parameters.get("suite", "")))
+    return f"{runtime.flow_run.flow_name}-{suite.stem if suite.suffix in ('.yaml', '.yml') else suite.name}"
 
 
 def task_runner(threads: int) -> Any:

@@ -6,6 +6,7 @@ rest is asked, and every judgement is remembered the moment it is made. Prefect'
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ from tasks.judge.protocol import Bench, Protocol, judgement_row
 from tasks.judge.protocols import Configuration
 from tasks.models.endpoints import EndpointSpec
 from tasks.models.engine import Engine
+
+_LOG = logging.getLogger(__name__)
 
 
 class ShardOrder(Record):
@@ -132,6 +135,9 @@ def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgeme
     async def work(cell: Cell) -> Judgement:
         judgement = await protocol.judge(bench, cell)
         bench.store.append(judgement)
+        if judgement.outcome is not Outcome.answered:
+            _LOG.warning("cell outcome=%s model=%s protocol=%s family=%s key=%s reason=%s", judgement.outcome.value,
+                         judgement.model, judgement.protocol, cell.version.family_key, cell.key, judgement.reason)
         return judgement
 
     engine = bench.engine

@@ -25,6 +25,8 @@ from tasks.models.engine import Engine
 from tasks.models.slots import Counter, Limits, PrefectCounter
 
 TICK_S = 1.0
+SHARERS_A_TICK = 10
+"""With more processes each looks less often, so that all of them together ask Prefect's API as much as ten would."""
 RENEW_S = 15.0
 PIECES = 4
 """A share is leased in about so many pieces, so that a part of it can be given back."""
@@ -43,6 +45,8 @@ class Share:
     leases: dict[UUID, int] = field(default_factory=dict)
     place: UUID | None = None
     renewed: float = field(default_factory=time.monotonic)
+    pause_s: float = TICK_S
+    """Until the next tick."""
 
     @property
     def held(self) -> int:
@@ -55,6 +59,7 @@ class Share:
         if self.place is None:
             self.place = self.counter.join()
         limits = self.counter.limits()
+        self.pause_s = TICK_S * max(1.0, limits.sharers / SHARERS_A_TICK)
         while self.held > limits.share and self._gave_back(limits):
             pass
         if self.held < limits.share:
@@ -127,7 +132,7 @@ class _Keeper(threading.Thread):
                 try:
                     share.tick()
                     self.begun.set()
-                    while not self._ending.wait(TICK_S):
+                    while not self._ending.wait(share.pause_s):
                         self._tick(share)
                 finally:
                     share.leave()

@@ -123,6 +123,14 @@ def test_a_limit_changed_while_it_runs_takes_effect_and_zero_pauses() -> None:
     assert seen == [8, 2, 0, 20]
 
 
+def test_many_processes_look_less_often() -> None:
+    ledger = Ledger(1000)
+    shares = [_share(ledger)[0] for _ in range(40)]
+    for share in shares:
+        share.tick()
+    assert shares[0].pause_s == 1.0 and shares[-1].pause_s == 4.0
+
+
 def test_a_lease_that_ran_out_is_taken_anew() -> None:
     ledger = Ledger(8)
     share, pace = _share(ledger)

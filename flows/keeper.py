@@ -22,6 +22,15 @@ from pathlib import Path
 from typing import IO
 
 LINGER_S = 4.0
+TRIES = 25
+"""How often its clients come again; ``local_api`` bids them do so soon."""
+RECORDED_TOGETHER = {
+    # One transaction an event is Prefect's default; on SQLite it holds up everything else that writes.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "64",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "64",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
+}
+"""How a server of ours writes down what task runs report."""
 
 
 def free_port() -> int:
@@ -123,10 +132,11 @@ def _serve(folder: Path) -> subprocess.Popen[bytes]:
         "PREFECT_SERVER_API_PORT": str(port),
         "PREFECT_SERVER_UI_API_URL": url,
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+        **RECORDED_TOGETHER,
     }
     environment.pop("PREFECT_API_URL", None)
-    # What `prefect server start` starts, without waiting for its command line to load.
-    command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
+    # What `prefect server start` starts, without waiting for its command line to load (see local_api.py).
+    command = [sys.executable, "-m", "uvicorn", "--factory", "flows.local_api:create_app"]
     server = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--timeout-keep-alive", "5", "--log-level", "warning"],
         stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from flows.catalogue import POOL
-from flows.keeper import healthy, recorded
+from flows.keeper import RECORDED_TOGETHER, healthy, recorded
 from flows.zombies import HEARTBEAT_S
 from storage.errors import EnvironmentProblem
 
@@ -37,6 +37,7 @@ def server_settings(folder: Path, url: str) -> dict[str, str]:
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
         "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P14D",
+        **RECORDED_TOGETHER,
     }
 
 

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from prefect.settings import (
     PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
     PREFECT_HOME,
     PREFECT_LOCAL_STORAGE_PATH,
     temporary_settings,
 )
 
-from flows.keeper import ensure, recorded, use
+from flows.keeper import TRIES, ensure, recorded, use
 from storage.errors import EnvironmentProblem
 
 START_TIMEOUT_S = 120.0
@@ -74,6 +75,7 @@ def prefect_api(home: Path) -> Iterator[str]:
         settings = {
             PREFECT_API_URL: url,
             PREFECT_HOME: folder,
+            PREFECT_CLIENT_MAX_RETRIES: TRIES,
             PREFECT_LOCAL_STORAGE_PATH: folder / "storage",
             # Nobody watches for silence here, and each flow would wait up to a second for its heartbeat to stop.
             PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,

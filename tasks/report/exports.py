@@ -9,6 +9,7 @@ import polars as pl
 
 from storage.results import Results
 from tasks.report import typeset
+from tasks.report.analyses import analyses_part, analysis_figures
 from tasks.report.bias import section_of
 from tasks.report.bias_charts import bias_figures
 from tasks.report.citation import citation
@@ -34,7 +35,7 @@ def write_exports(results: Results, out: Path) -> list[Path]:
     section = section_of(results)
     drawn = figures(results, standing(results)) | (bias_figures(section) if section else {})
     ideas = style_section(results)
-    drawn |= style_figures(ideas) if ideas else {}
+    drawn |= (style_figures(ideas) if ideas else {}) | analysis_figures(analyses_part(results))
     files = table_files(results) | figure_files(drawn)
     files |= {f"figures/{name}.png": each.png() for name, each in drawn.items()}
     files |= {"metrics-schema.json": metrics_schema(), "CITATION.cff": citation(results)}

@@ -12,6 +12,7 @@ from flows.version_pages import write_version_pages
 from storage.results import Results
 from storage.store import Store, open_store
 from tasks.report.artifacts import publish_artifacts
+from tasks.report.drawings import drawings
 from tasks.report.exports import write_exports
 from tasks.report.page import write_report
 
@@ -47,8 +48,9 @@ def publish(results_hash: str, store_url: str | None = None, out: str | None = N
     folder = Path(out) if out else default_out(results.suite)
     BOARD.start("publish", 1)
     versions = write_version_pages(results, store, folder)
-    page = write_report(results, folder, has_version_pages=versions is not None)
-    write_exports(results, folder)
+    drawn = drawings(results)
+    page = write_report(results, folder, has_version_pages=versions is not None, drawn=drawn)
+    write_exports(results, folder, drawn)
     publish_artifacts(results, page=page.resolve().as_uri())
     BOARD.advance("publish")
     BOARD.end("publish")

@@ -9,35 +9,29 @@ import polars as pl
 
 from storage.results import Results
 from tasks.report import typeset
-from tasks.report.analyses import analyses_part, analysis_figures
-from tasks.report.bias import section_of
-from tasks.report.bias_charts import bias_figures
 from tasks.report.citation import citation
 from tasks.report.csv_cells import to_csv
-from tasks.report.figures import Figure, figures
+from tasks.report.drawings import Drawings, drawings
+from tasks.report.figures import Figure
 from tasks.report.schema import metrics_schema
-from tasks.report.style import style_section
-from tasks.report.style_charts import style_figures
 from tasks.report.tables import tables
 from tasks.report.verdicts import standing
 
 
-def write_exports(results: Results, out: Path) -> list[Path]:
+def write_exports(results: Results, out: Path, drawn: Drawings | None = None) -> list[Path]:
     """Writes every file of a report but the page.
 
     Args:
         results: what ``aggregate`` made.
         out: the folder; made where it is missing. Files of the same names are replaced.
+        drawn: its figures, where they are drawn already.
 
     Returns:
         The files, in the order of their names.
     """
-    section = section_of(results)
-    drawn = figures(results, standing(results)) | (bias_figures(section) if section else {})
-    ideas = style_section(results)
-    drawn |= (style_figures(ideas) if ideas else {}) | analysis_figures(analyses_part(results))
-    files = table_files(results) | figure_files(drawn)
-    files |= {f"figures/{name}.png": each.png() for name, each in drawn.items()}
+    shown = (drawn or drawings(results)).files
+    files = table_files(results) | figure_files(shown)
+    files |= {f"figures/{name}.png": each.png() for name, each in shown.items()}
     files |= {"metrics-schema.json": metrics_schema(), "CITATION.cff": citation(results)}
     return write_files(files, out)
 

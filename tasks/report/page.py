@@ -19,12 +19,11 @@ from markupsafe import Markup
 
 from storage.results import Results
 from tasks.report import calibration, coverage, headline, leaderboard, numbers, words
-from tasks.report.analyses import analyses_part, analysis_figures
 from tasks.report.bias import CELLS, RATES, bias_part, section_of
-from tasks.report.bias_charts import bias_figures
+from tasks.report.drawings import Drawings, drawings
 from tasks.report.effects import CELL_STEPS, heat_table, legend
 from tasks.report.exports import figure_files, table_files
-from tasks.report.figures import Figure, figures
+from tasks.report.figures import Figure
 from tasks.report.inference import inference
 from tasks.report.links import versions_link
 from tasks.report.measured import coverage as measured_coverage
@@ -32,7 +31,6 @@ from tasks.report.payload import embed, payload
 from tasks.report.sections import flat, node
 from tasks.report.shifts import pages_beside
 from tasks.report.style import style_section, style_words
-from tasks.report.style_charts import style_figures
 from tasks.report.trend import judge_cards, trends
 from tasks.report.verdicts import Standing, standing
 
@@ -62,13 +60,16 @@ class Download(NamedTuple):
     packed: str
 
 
-def write_report(results: Results, out: Path, *, has_version_pages: bool = False) -> Path:
+def write_report(
+    results: Results, out: Path, *, has_version_pages: bool = False, drawn: Drawings | None = None
+) -> Path:
     """Writes the report's page.
 
     Args:
         results: what ``aggregate`` made.
         out: the folder; made where it is missing.
         has_version_pages: whether ``versions/index.html`` lies beside it, to be linked.
+        drawn: its figures, where they are drawn already.
 
     Returns:
         The page, ``index.html`` in ``out``; replaced in one step, so a reader never sees half of it.
@@ -76,22 +77,25 @@ def write_report(results: Results, out: Path, *, has_version_pages: bool = False
     out.mkdir(parents=True, exist_ok=True)
     page, part = out / "index.html", out / ".index.html.part"
     pages = pages_beside(results, out) if has_version_pages else {}
-    part.write_text(render(results, has_version_pages=has_version_pages, pages=pages), encoding="utf-8")
+    text = render(results, has_version_pages=has_version_pages, pages=pages, drawn=drawn)
+    part.write_text(text, encoding="utf-8")
     part.replace(page)
     return page
 
 
 def render(
-    results: Results, *, has_version_pages: bool = False, pages: Mapping[str, Mapping[str, str]] | None = None
+    results: Results,
+    *,
+    has_version_pages: bool = False,
+    pages: Mapping[str, Mapping[str, str]] | None = None,
+    drawn: Drawings | None = None,
 ) -> str:
     """The page as text; see ``write_report``. ``pages`` are those of versions: family -> label -> path."""
     where = standing(results)
     template = TEMPLATES.get(results.benchmark, "page.html.j2")
     ideas = style_section(results)
     section = section_of(results)
-    drawn, pair_figures = figures(results, where), bias_figures(section) if section else {}
-    idea_figures = style_figures(ideas) if ideas else {}
-    parts = analyses_part(results)
+    drawn = drawn or drawings(results)
     style, script = _asset("css", STYLES), _asset("js", PLAIN_SCRIPTS if template in TEMPLATES.values() else SCRIPTS)
     return (
         _environment()
@@ -118,17 +122,17 @@ def render(
                 for name, value in results.sections.items()
                 if value is not section and value is not ideas and name not in SHOWN_ELSEWHERE
             ],
-            analyses=parts,
+            analyses=drawn.analyses,
             bias=bias_part(section) if section else None,
-            bias_figures=pair_figures,
+            bias_figures=drawn.pairs,
             bias_words={"rates": RATES, "cells": CELLS},
-            **style_words(ideas, idea_figures),
+            **style_words(ideas, drawn.ideas),
             provenance=flat(results.provenance),
             **_statistics(results, where),
-            figures=drawn,
+            figures=drawn.main,
             metrics=words.METRICS,
             verdicts=words.VERDICTS,
-            downloads=_downloads(results, drawn | pair_figures | idea_figures | analysis_figures(parts)),
+            downloads=_downloads(results, drawn.files),
             style=Markup(style),  # noqa: S704 - our own files, as is the script
             script=Markup(script),  # noqa: S704
             script_hash=_hash(script),

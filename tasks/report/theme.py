@@ -5,9 +5,7 @@ Also the plain look that all plots share. What is drawn is ``charts``'s matter.
 
 from __future__ import annotations
 
-import json
 import re
-from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -73,13 +71,8 @@ def look(chart: Any) -> Any:
 
 
 def drawn(chart: Any) -> str:
-    """The chart as SVG text in sentinel colours; the page and the files share one drawing."""
-    return _drawn(json.dumps(look(chart).to_dict(validate=False)))
-
-
-@lru_cache(maxsize=128)
-def _drawn(spec: str) -> str:
-    svg = str(vl_convert.vegalite_to_svg(json.loads(spec), vl_version=_version()))
+    """The chart as SVG text in sentinel colours."""
+    svg = str(vl_convert.vegalite_to_svg(look(chart).to_dict(validate=False), vl_version=_version()))
     # The converter numbers its ids through the process; numbered anew, the same plot is the same text.
     for place, old in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg))):
         svg = svg.replace(f'id="{old}"', f'id="part{place}"').replace(f"url(#{old})", f"url(#part{place})")

@@ -42,6 +42,13 @@ class Sitting:
             return []
         return exclusions_in(remembered(self.suite, self.store))
 
+    def looked_at(self) -> tuple[Grid, list[Exclusion]]:
+        """What of the suite is there, and its sources that were excluded, from one look at the sources."""
+        if self.suite.benchmark != "robust_review":
+            return self.grid(), []
+        known = remembered(self.suite, self.store)
+        return look_up(self.suite, self.store, families_in(known)), exclusions_in(known)
+
     def wanted(self) -> int:
         """How many items the suite names, taken in or not."""
         if self.suite.benchmark == "judge_bias":

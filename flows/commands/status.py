@@ -31,8 +31,7 @@ def _count(reasons: list[str]) -> dict[str, int]:
 def suite_status(sitting: Sitting) -> dict[str, Any]:
     """The status of one suite as a document: stages, configurations, spend."""
     suite, store = sitting.suite, sitting.store
-    grid = sitting.grid()
-    excluded = sitting.excluded()
+    grid, excluded = sitting.looked_at()
     open_sources = sitting.wanted() - len(grid.families) - len(excluded)
     cells = judged(suite, store, grid).cells
     spends, by_name = spending(store, cells), dict(cells.group_by("configuration"))

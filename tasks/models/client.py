@@ -12,7 +12,6 @@ import logging
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import httpx2
 import orjson
 
@@ -25,8 +24,10 @@ from tasks.models.outcomes import Reply, classify_exception, failure
 from tasks.models.transports import IN_PROCESS_URL, transport_for
 
 if TYPE_CHECKING:
+    import aiohttp
     import openai
 else:
+    aiohttp = LazyModule("aiohttp")
     openai = LazyModule("openai")
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses", "reward": "/reward",

@@ -10,15 +10,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import httpx2
 import orjson
 
+from storage.lazy import LazyModule
 from storage.records import now
 from storage.vocabulary import Outcome
 from tasks.models.endpoints import redact
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = LazyModule("aiohttp")
 
 ERROR_CHARS = 600
 """An error is kept up to this length: enough for a person, never a whole page."""

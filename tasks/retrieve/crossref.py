@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import habanero
 import httpx2
-from habanero.exceptions import RequestError
 
+from storage.lazy import LazyModule
 from tasks.retrieve.cleaning import clean, doi_key
 from tasks.retrieve.faults import LONGEST_WAIT_S, ProviderFault, fault_of, patiently
 from tasks.retrieve.limiter import Limiter
 from tasks.retrieve.spec import CROSSREF as HOST
 from tasks.retrieve.works import Answer, Found
+
+if TYPE_CHECKING:
+    import habanero
+    from habanero import exceptions as habanero_errors
+else:
+    habanero = LazyModule("habanero")
+    habanero_errors = LazyModule("habanero.exceptions")
 
 VERSION: Final = 1
 """Raised by hand when other records come out of the same reply."""
@@ -118,7 +124,7 @@ def _asked(call: Any) -> Any:
     """
     try:
         return call()
-    except (RequestError, httpx2.HTTPError, RuntimeError, KeyError, ValueError, TypeError) as error:
+    except (habanero_errors.RequestError, httpx2.HTTPError, RuntimeError, KeyError, ValueError, TypeError) as error:
         behind: BaseException | None = error
         while behind is not None:
             if isinstance(behind, httpx2.HTTPStatusError):

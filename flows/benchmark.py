@@ -13,6 +13,7 @@ from flows.aggregate import aggregate
 from flows.failures import publish_operations
 from flows.ingest import ingest
 from flows.judge import judge
+from flows.progress import BOARD
 from flows.publish import publish, stored_results
 from flows.retrieve import retrieve
 from flows.retrying import reasons
@@ -92,7 +93,9 @@ def benchmark(
     states = _stages(sitting, common, only, retry)
     for name, companion in zip(sitting.suite.companions, companions, strict=True):
         own = common | {"suite": str(sitting.suite.path(name)), "set_fields": None}
+        BOARD.turn_to(companion.suite.name)
         states += _stages(companion, own, only, retry)
+    BOARD.turn_to("")
     if only not in (None, "aggregate", "publish"):
         return _ended(sitting, states, None, None)
     made = aggregate(**common)

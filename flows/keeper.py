@@ -28,7 +28,8 @@ RECORDED_TOGETHER = {
     # One transaction an event is Prefect's default; on SQLite it holds up everything else that writes.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "64",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "64",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
+    # Whole seconds: the recorder cuts off what is behind the point, and with 0 it never rests.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
 """How a server of ours writes down what task runs report."""
 

@@ -47,8 +47,9 @@ class Board:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._stages: dict[str, StageProgress] = {}
+        self._stages: dict[tuple[str, str], StageProgress] = {}
         self._spent: Callable[[], Spent] = Spent
+        self._part = ""
 
     def __reduce__(self) -> tuple[Callable[[], Board], tuple[()]]:
         """In another process (a Dask worker is sent the flow's globals) it is that process's board."""
@@ -59,16 +60,22 @@ class Board:
         with self._lock:
             self._stages.clear()
             self._spent = Spent
+            self._part = ""
+
+    def turn_to(self, part: str) -> None:
+        """What starts from now on belongs to this part of the run (a companion's name; empty: the suite itself)."""
+        with self._lock:
+            self._part = part
 
     def start(self, stage: str, total: int) -> None:
         """A stage begins and will work through ``total`` things."""
         with self._lock:
-            self._stages[stage] = StageProgress(stage, total)
+            self._stages[self._part, stage] = StageProgress(f"{stage} {self._part}".strip(), total)
 
     def advance(self, stage: str, done: int = 1, *, cached: int = 0, failed: int = 0) -> None:
         """``done`` more things of the stage have ended, of which ``cached`` needed no work and ``failed`` failed."""
         with self._lock:
-            entry = self._stages[stage]
+            entry = self._stages[self._part, stage]
             entry.done += done
             entry.cached += cached
             entry.failed += failed
@@ -76,7 +83,7 @@ class Board:
     def end(self, stage: str) -> None:
         """The stage is over."""
         with self._lock:
-            self._stages[stage].ended = time.monotonic()
+            self._stages[self._part, stage].ended = time.monotonic()
 
     def watch_spending(self, source: Callable[[], Spent]) -> None:
         """Ask ``source`` for the live counts of calls from now on."""

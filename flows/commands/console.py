@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -23,7 +24,8 @@ from rich.table import Table
 from flows.progress import BOARD, Spent, StageProgress
 
 CONSOLE = Console(stderr=True, highlight=False)
-OUT = Console(highlight=False)
+OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
+"""Standard output; tables written to a file or a pipe are not cut at the width of a terminal that is not there."""
 BAR_CELLS = 24
 PLAIN_INTERVAL_S = 10.0
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from flows.commands.console import OUT, duration, emit, say
 from flows.planning import expected_grid, judging, rewriting, summed
-from flows.sitting import sit
+from flows.sitting import Sitting, sit
 from tasks.judge.plan import Range
 
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A shipped suite's name, or a suite file.")]
@@ -18,9 +18,8 @@ StoreUrl = Annotated[str | None, typer.Option("--store", help="URL of the store;
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
-def suite_plan(suite: str, set_fields: list[str] | None, store: str | None) -> dict[str, Any]:
-    """The plan as a document: families, versions, configurations, totals."""
-    sitting = sit(suite, set_fields, store, None)
+def suite_plan(sitting: Sitting) -> dict[str, Any]:
+    """The plan of one suite as a document: families, versions, configurations, totals."""
     grid = expected_grid(sitting.suite, sitting.store)
     rows = judging(sitting.suite, sitting.store, grid)
     usd = summed([row.usd for row in rows])
@@ -85,8 +84,12 @@ def _show(document: dict[str, Any]) -> None:
 
 def plan(suite: SuiteName, set_fields: SetFields = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Cells wanted, cached and to do; calls, tokens, dollars and time. Makes no call."""
-    document = suite_plan(suite, set_fields, store)
+    sitting = sit(suite, set_fields, store, None)
+    document = suite_plan(sitting)
+    document["companions"] = [suite_plan(companion) for companion in sitting.companions()]
     if as_json:
         emit(document)
-    else:
-        _show(document)
+        return
+    for part in (document, *document["companions"]):
+        OUT.print(part["suite"])
+        _show(part)

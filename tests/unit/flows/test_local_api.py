@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows.keeper import RECORDED_TOGETHER
 from flows.local_api import AGAIN_S, Message, Receive, Send, soon_again
 
 
@@ -39,3 +40,8 @@ def _answer(status: int, headers: list[tuple[bytes, bytes]]) -> list[Message]:
 def test_only_a_busy_answer_without_a_time_gets_one(status: int, given: Any, wanted: Any) -> None:
     start, body = _answer(status, given)
     assert (start["status"], start["headers"], body["body"]) == (status, wanted, b"{}")
+
+
+def test_the_server_rests_between_two_writings() -> None:
+    interval = float(RECORDED_TOGETHER["PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL"])
+    assert interval >= 1 and interval.is_integer(), "the recorder would spin"

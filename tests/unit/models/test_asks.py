@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from pydantic import ValidationError
 
 from storage.errors import EnvironmentProblem
 from storage.keys import NotCanonical, content_hash
+from tasks.models import endpoints
 from tasks.models.asks import Ask, Message, Part
 from tasks.models.endpoints import EndpointSpec, api_key, redact
 
@@ -75,10 +78,19 @@ def test_what_has_no_canonical_form_is_refused():
 
 
 def test_identities_of_embedded_endpoints():
-    assert EndpointSpec(kind="phantom").identity == "phantom://"
+    assert re.fullmatch(r"phantom://[0-9a-f]{12}", EndpointSpec(kind="phantom").identity)
     assert EndpointSpec(kind="local").identity == "local://SmolLM2-135M-Instruct.Q4_1.gguf"
     assert EndpointSpec(kind="local").max_in_flight == 2
     assert EndpointSpec(kind="local", max_in_flight=5).max_in_flight == 5
+
+
+def test_what_phantoms_answer_from_is_in_their_identity(root, tmp_path):
+    read = {path.stem for path in (root / "tasks" / "models").glob("phantom*.py")}
+    imported = set()
+    for name in sorted(read):
+        text = (root / "tasks" / "models" / f"{name}.py").read_text()
+        imported |= set(re.findall(r"^from tasks\.models\.(\w+) import", text, re.M))
+    assert imported - read <= set(endpoints._PHANTOMS_READ_WITH), "a module that phantoms read with is not in their identity"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from storage.store import open_store
 from tests.fakes.mock_server import MockServer
 from tests.integration.flows.conftest import Ended, copy_papers
 
@@ -39,8 +40,13 @@ def test_every_evenhand_command_of_the_readme_runs(
     (folder / "human.csv").write_text("family,score\n" + "".join(f"f{place},{place}\n" for place in range(6)))
     commands = _commands(readme, "evenhand")
     shown = {command[0] for command in commands}
-    assert shown >= {"plan", "run", "status", "retry", "report", "verify", "doctor", "metrics"}
+    assert shown >= {"plan", "run", "status", "retry", "report", "trace", "export", "verify", "doctor", "metrics"}
     for command in commands:
+        if "KEY" in command:
+            store = open_store(folder / ".evenhand" / "store.duckdb")
+            key_of_a_cell = store.query("SELECT key FROM judgements_best LIMIT 1")["key"][0]
+            store.close()
+            command = [key_of_a_cell if word == "KEY" else word for word in command]
         ended = evenhand(*command, **{key: "sk-test-of-the-readme"})
         assert ended.code == 0, (command, ended.err)
         assert "sk-test-of-the-readme" not in ended.out + ended.err

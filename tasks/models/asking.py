@@ -29,7 +29,7 @@ from tasks.models.limiter import Closed
 from tasks.models.lines import Line
 from tasks.models.outcomes import Reply, Usage
 from tasks.models.prices import cost_usd
-from tasks.models.retries import Effort, Form, adapts, form_for, next_wait
+from tasks.models.retries import UNUSABLE, Effort, Form, adapts, form_for, next_wait
 from tasks.models.texts import Texts
 from tasks.models.uploads import UploadFailed, Uploads
 
@@ -127,6 +127,7 @@ class Asking:
             return self._ended(self._unsent(Outcome.context_too_long, said))
         adaptation = line.adaptation(ask.model)
         named = parameters_sent(ask, ask.parameters)
+        unusable: tuple[Call, Outcome] | None = None
         while True:
             form = form_for(named, ask.structured, adaptation, self._effort)
             try:
@@ -141,6 +142,10 @@ class Asking:
             if adapts(reply, self._effort, adaptation, form) or self._forgets_files(reply):
                 continue
             wait = next_wait(reply, verdict, self._effort, form.parameters)
+            unusable = (call, verdict) if verdict in UNUSABLE else unusable
+            if wait is None and unusable is not None and verdict in (Outcome.provider_error, Outcome.timed_out):
+                # It did answer, and not usably; that the last attempt failed is no reason to buy all of them again.
+                return self._ended(*unusable)
             if wait is None:
                 return self._ended(call, verdict)
             await asyncio.sleep(wait)

@@ -24,7 +24,8 @@ ADAPTATIONS = 8
 UNAUTHORISED_ATTEMPTS = 3
 """Gateways refuse a good key now and then; more often than this it is the key."""
 
-_AGAIN = frozenset({Outcome.empty, Outcome.unparsable, Outcome.out_of_range, Outcome.truncated})
+UNUSABLE = frozenset({Outcome.empty, Outcome.unparsable, Outcome.out_of_range, Outcome.truncated})
+"""Answers that were paid for and cannot be read; asking again may bring a better one."""
 _LATER = frozenset({Outcome.provider_error, Outcome.timed_out, Outcome.unauthorised, Outcome.rate_limited})
 
 
@@ -72,7 +73,7 @@ def next_wait(reply: Reply, verdict: Outcome, effort: Effort, parameters: dict[s
     allowed = effort.endpoint.attempts
     if verdict is Outcome.unauthorised:
         allowed = min(allowed, UNAUTHORISED_ATTEMPTS)
-    if verdict not in _AGAIN | _LATER or effort.tried >= allowed - 1e-9:
+    if verdict not in UNUSABLE | _LATER or effort.tried >= allowed - 1e-9:
         return None
     if verdict is Outcome.truncated and token_cap(parameters) is not None:
         if effort.cap_step + 1 >= len(CAP_FACTORS):

@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 EVENHAND := $(VENV)/bin/evenhand
 OUT ?= evenhand-out
 
-.PHONY: help setup tex demo test lint bench serve lock clean
+.PHONY: help setup tex demo test slow lint bench serve lock clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -23,8 +23,11 @@ tex:  ## find TeX, or install it from the system's packages
 demo: setup  ## all benchmarks on the demo material, offline; prints where the report is
 	@$(EVENHAND) run demo --out "$(OUT)/demo"
 
-test: setup  ## the whole test suite
-	@$(PYTHON) -m pytest -n 2 --dist loadfile
+test: setup  ## the fast tests
+	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not slow"
+
+slow: setup  ## the tests that take their time: kills, crashes, real papers, browsers, a whole demonstration
+	@$(PYTHON) -m pytest -n 2 --dist loadfile -m slow
 
 lint: $(VENV)/.installed  ## ruff, mypy, import-linter
 	@$(VENV)/bin/ruff check .

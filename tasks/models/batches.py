@@ -109,13 +109,20 @@ class Batches:
         rows = await asyncio.to_thread(
             self._store.query, "SELECT step, output FROM steps WHERE step IN ('batch_file', 'batch', 'batch_item') "
             "ORDER BY \"at\"")
+        calls = await asyncio.to_thread(
+            self._store.query, "SELECT key, count(*) AS n FROM calls WHERE base_url = ? GROUP BY key",
+            (self._endpoint.identity,))
+        stored = {item_name(key, 0)[:-2]: n for key, n in calls.iter_rows()}
         files: dict[str, list[str]] = {}
         for step, output in rows.iter_rows():
             known = orjson.loads(output) if isinstance(output, str) else output
             if known.get("base_url") != self._endpoint.identity:
                 continue
             if step == "batch_item":
-                self._delivered.add(known["item"])
+                ask, _, turn = known["item"].rpartition("-")
+                # A process that died between taking an answer and storing its call has delivered nothing.
+                if stored.get(ask, 0) > int(turn):
+                    self._delivered.add(known["item"])
             elif step == "batch_file":
                 files[known["file_id"]] = known["items"]
             else:

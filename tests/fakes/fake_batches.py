@@ -5,6 +5,7 @@ Its state outlives the clients that talk to it, as the real service's does.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -21,6 +22,19 @@ def chat_body(content: str) -> dict[str, Any]:
     return {"id": "x", "model": "batched", "choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
 
 
+class Connection(httpx2.AsyncBaseTransport):
+    """What one client process has of the service."""
+
+    def __init__(self, service: BatchService) -> None:
+        self._service = service
+        self._generation = service.generation
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._generation != self._service.generation:
+            await asyncio.Event().wait()
+        return await self._service.handle_async_request(request)
+
+
 class BatchService(httpx2.AsyncBaseTransport):
     """Files and batches. ``is_done`` says whether batches end; ``answer`` gives an item's body, None for no response."""
 
@@ -31,6 +45,8 @@ class BatchService(httpx2.AsyncBaseTransport):
         self.batches: dict[str, dict[str, Any]] = {}
         self.fails: dict[str, int] = {}
         """Path -> status that it answers with, until taken out."""
+        self.generation = 0
+        """Of client processes; those of an earlier one are dead: they hear nothing any more."""
         self.drops_reply_to: str | None = None
         """A path that does its work and answers 500: the client dies before it hears of it."""
 

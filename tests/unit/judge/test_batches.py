@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from tasks.models.endpoints import EndpointSpec
 from tasks.models.engine import Engine
 from tasks.models.outcomes import Usage
 from tasks.models.prices import cost_usd
-from tests.fakes.fake_batches import BatchService, chat_body
+from tests.fakes.fake_batches import BatchService, Connection, chat_body
 from tests.unit.judge.conftest import REVIEW
 
 ENDPOINT = EndpointSpec(name="batch", kind="local", batch=True, attempts=2, max_in_flight=50, batch_linger_s=0.4,
@@ -33,7 +35,7 @@ ENDPOINT = EndpointSpec(name="batch", kind="local", batch=True, attempts=2, max_
 def service(monkeypatch: pytest.MonkeyPatch) -> BatchService:
     """The batch service's other side."""
     made = BatchService(lambda body: chat_body(json.dumps(REVIEW)))
-    monkeypatch.setitem(transports._registered, "local", lambda: made)
+    monkeypatch.setitem(transports._registered, "local", lambda: Connection(made))
     return made
 
 
@@ -81,14 +83,21 @@ def test_an_item_without_a_response_fails_in_a_typed_way(
     assert judge(store, versions[:1], number=5).outcomes == {"answered": 1}
 
 
-def dying(store: Store, versions: Sequence[VersionRef], until: Any, number: int) -> None:
-    """A process that dies once ``until`` holds: what it waited for is dropped."""
+def dying(service: BatchService, store: Store, versions: Sequence[VersionRef], until: Any, number: int) -> None:
+    """A process that dies once ``until`` holds: it hears nothing any more."""
     engine = Engine(store, f"run-{number}")
-    threading.Thread(target=judge, args=(store, versions, engine, number), daemon=True).start()
+
+    def process() -> None:
+        # At the end of the tests its waiting is cancelled.
+        with contextlib.suppress(CancelledError):
+            judge(store, versions, engine, number)
+
+    threading.Thread(target=process, daemon=True).start()
     limit = time.monotonic() + 20
     while not until() and time.monotonic() < limit:
         time.sleep(0.02)
     assert until()
+    service.generation += 1
 
 
 def batches_stored(store: Store) -> int:
@@ -99,14 +108,29 @@ def test_the_next_process_finds_the_batch_of_one_that_died(
     store: Store, versions: list[VersionRef], service: BatchService
 ) -> None:
     service.is_done = False
-    dying(store, versions, lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number=6)
+    dying(service, store, versions,
+          lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number=6)
     made = len(service.batches)
     assert store.load(Judgement) == []
     service.is_done = True
     judge(store, versions, number=7)
-    # The first thread may still have been waiting and have taken the answers itself: what counts is that they are there.
     assert [judgement.outcome for judgement in store.load(Judgement)] == ["answered"] * 4
     assert len(service.batches) == made and len(service.items) == 4
+
+
+def test_an_answer_that_was_taken_and_not_stored_is_taken_again(
+    store: Store, versions: list[VersionRef], service: BatchService
+) -> None:
+    """The process died between noting that an item was delivered and the call."""
+    service.is_done = False
+    dying(service, store, versions,
+          lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number=12)
+    for item in service.items:
+        store.append(Step(key=f"died-{item}", step="batch_item", outcome="done",
+                          output={"base_url": ENDPOINT.identity, "item": item}))
+    service.is_done = True
+    assert judge(store, versions, number=13).outcomes == {"answered": 4}
+    assert len(service.items) == 4
 
 
 def test_a_batch_whose_id_was_never_heard_of_is_found_by_its_file(

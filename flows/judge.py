@@ -114,13 +114,14 @@ def judge(
         run_id: the run this belongs to; None for a run of its own.
     """
     sitting: Sitting = sit(suite, set_fields, store_url, run_id)
-    orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, _outcomes(retry))
+    with sitting.store.together():
+        orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, _outcomes(retry))
+        settled = settled_cells(sitting.store, [order for order, _ in orders])
     engine = sitting.engine()
     BOARD.watch_spending(lambda: _spent(engine))
     BOARD.start("judge", sum(cells for _, cells in orders))
     futures: list[tuple[PrefectFuture[Any], int]] = []
     by_question: dict[str, list[Any]] = {}
-    settled = settled_cells(sitting.store, [order for order, _ in orders])
     for (order, cells), there in zip(orders, settled, strict=True):
         # Two configurations that ask the same question take turns: the second finds the first one's answers.
         own = questions(order)

@@ -7,6 +7,7 @@ rest is asked, and every judgement is remembered the moment it is made. Prefect'
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ from tasks.models.endpoints import EndpointSpec
 from tasks.models.engine import Engine
 
 _LOG = logging.getLogger(__name__)
+TEXTS_AHEAD = 200
+_PREPARING = threading.Lock()
+"""Shards prepare one after another: the first asks while the second prepares, and none starves the engine's loop."""
 
 
 class ShardOrder(Record):
@@ -100,12 +104,14 @@ def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:
     started = time.perf_counter()
     configuration = order.configuration
     protocol = configuration.way()
-    cells = wanted_cells(configuration, order.endpoint, order.versions, order.repeats)
-    # Two versions with equal content are one question: asked once, answered for both.
-    by_key = {cell.key: cell for cell in cells}
-    missing = store.missing("judgements", list(by_key), retry=order.retry)
     bench = Bench(store, engine, configuration.manner(order.endpoint), order.run_id, insists=bool(order.retry))
-    made = _judged(bench, protocol, [by_key[key] for key in missing])
+    with _PREPARING, store.together():
+        cells = wanted_cells(configuration, order.endpoint, order.versions, order.repeats)
+        # Two versions with equal content are one question: asked once, answered for both.
+        by_key = {cell.key: cell for cell in cells}
+        missing = store.missing("judgements", list(by_key), retry=order.retry)
+        refused, asked = _prepared(bench, protocol, [by_key[key] for key in missing])
+    made = refused + _judged(bench, protocol, asked)
     outcomes = Counter(judgement.outcome for judgement in made)
     transient = [judgement for judgement in made if judgement.outcome in TRANSIENT]
     problem = f"{transient[0].outcome.value}: {transient[0].reason or 'no reason given'}" if transient else None
@@ -117,8 +123,8 @@ def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:
     )
 
 
-def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgement]:
-    """Judges cells, refused ones at once; each judgement is appended as it is made."""
+def _prepared(bench: Bench, protocol: Protocol, cells: list[Cell]) -> tuple[list[Judgement], list[Cell]]:
+    """The judgements of cells that are refused at once, and the cells to ask, their earlier answers looked up."""
     refused = [
         judgement_row(bench, protocol, cell, outcome=Outcome.context_too_long, reason=cell.refused, scores={},
                       call_keys=[], attempt_ids=[])
@@ -126,11 +132,19 @@ def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgeme
     ]
     bench.store.append(*refused)
     asked = [cell for cell in cells if cell.refused is None]
-    if not asked:
-        return refused
     bench.first_asks = {cell.key: protocol.first_ask(bench, cell) for cell in asked}
     later = [ask for cell in asked for ask in protocol.foreseen(bench, cell)]
     bench.look_up([*bench.first_asks.values(), *later])
+    # What is asked first is read now, so that it waits for no other shard's look at the store.
+    beginning = list(bench.first_asks.values())[: bench.manner.endpoint.max_in_flight]
+    bench.store.get_texts([name for ask in beginning for name in ask.hashes("text")][:TEXTS_AHEAD])
+    return refused, asked
+
+
+def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgement]:
+    """Judges cells; each judgement is appended as it is made."""
+    if not cells:
+        return []
 
     async def work(cell: Cell) -> Judgement:
         judgement = await protocol.judge(bench, cell)
@@ -141,4 +155,4 @@ def _judged(bench: Bench, protocol: Protocol, cells: list[Cell]) -> list[Judgeme
         return judgement
 
     engine = bench.engine
-    return refused + engine.run(engine.gather(asked, work, bench.manner.endpoint.max_in_flight))
+    return engine.run(engine.gather(cells, work, bench.manner.endpoint.max_in_flight))

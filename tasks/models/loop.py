@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,12 +19,17 @@ T = TypeVar("T")
 TICK_S = 0.25
 """Waiting threads look up this often, so that an exception thrown at them (a Prefect time-out) is seen."""
 STOP_S = 10.0
+GARBAGE = (20_000, 20, 20)
+"""When Python looks for garbage in cycles (its own: 700, 10, 10): requests make many objects and few cycles."""
 
 
 class LoopThread:
     """An event loop on a daemon thread."""
 
     def __init__(self) -> None:
+        # What is loaded by now stays: looking through all of it for garbage would hold every request up for 300 ms.
+        gc.freeze()
+        gc.set_threshold(*GARBAGE)
         self.loop = asyncio.new_event_loop()
         self.pid = os.getpid()
         self._closers: list[Callable[[], Awaitable[None]]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -243,3 +244,15 @@ def test_the_lease_is_said_to_be_held_and_by_whom(store, place, tmp_path):
     lease = FileLease(place, wait_s=0.2)
     with lease.session(), pytest.raises(StoreError, match="PID"):
         Store(FileLease(place, wait_s=0.2), str(tmp_path / "blobs"), "second")
+
+
+def test_questions_together_see_what_was_appended_between_them(tmp_path):
+    with closing(open_store(tmp_path / "together.duckdb")) as store:
+        with store.together():
+            assert store.missing("steps", ["a", "b"]) == ["a", "b"]
+            store.append(Step(key="a", step="rewrite", outcome="done"))
+            assert store.missing("steps", ["a", "b"]) == ["b"]
+            with store.together():
+                assert [step.key for step in store.load(Step)] == ["a"]
+        store.append(Step(key="b", step="rewrite", outcome="done"))
+        assert store.missing("steps", ["a", "b"]) == []

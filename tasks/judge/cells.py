@@ -61,9 +61,9 @@ class VersionRef(Record):
     context_chars: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Cell:
-    """One question about one version."""
+    """One question about one version. Never changed; not declared frozen, as a plan makes 300,000 in a moment."""
 
     key: str
     """Of the judgement."""
@@ -144,9 +144,10 @@ def judgement_key(manner: str, given: Given, repeat: int, too_long: str | None) 
     """
     # What step_key("judgement", ..., given=, manner=, repeat=, too_long=) hashes, put together: a plan makes 300,000.
     rule = "null" if too_long is None else f'"{too_long}"'
-    parts = f'"manner":"{manner}","repeat":{repeat},"too_long":{rule}'
-    canonical = f'{{"parts":{{"given":{_shown(given)},{parts}}},"step":"judgement","version":{JUDGEMENT_VERSION}}}'
-    return content_hash(canonical)
+    return content_hash(
+        f'{{"parts":{{"given":{_shown(given)},"manner":"{manner}","repeat":{repeat},"too_long":{rule}}},'
+        f'"step":"judgement","version":{JUDGEMENT_VERSION}}}'
+    )
 
 
 @lru_cache(maxsize=65536)
@@ -175,7 +176,7 @@ def cells_of(
     cells: list[Cell] = []
     for version in versions:
         kind = _kind(manner, version)
-        content = {"pdf": version.pdf_hash, "latex": version.source_hash}.get(kind, version.text_hash)
+        content = version.pdf_hash if kind == "pdf" else version.source_hash if kind == "latex" else version.text_hash
         if content is None:
             raise ValueError(f"version {version.key} has no PDF to show: set input to auto or text")
         limit = limits.get(version.family_key)
@@ -184,9 +185,8 @@ def cells_of(
         room = (context_limits or {}).get(version.family_key)
         beside = room if room is not None and version.context_chars > room else None
         given = Given(kind, content, limit, version.context_hash, beside)
+        refused = "family_over_context" if rule == "refuse" else None
         for repeat in range(version.first_repeat, version.first_repeat + repeats):
-            cells.append(Cell(
-                key=judgement_key(shared, given, repeat, rule), version=version, given=given, repeat=repeat,
-                refused="family_over_context" if rule == "refuse" else None, is_trimmed=rule == "trim",
-            ))
+            key = judgement_key(shared, given, repeat, rule)
+            cells.append(Cell(key, version, given, repeat, refused, rule == "trim"))
     return cells

@@ -89,7 +89,7 @@ def main() -> None:
     best = CELLS / WIDTH * LATENCY_MS / 1e3
     print(f"{CELLS:,} cells at {LATENCY_MS} ms, {WIDTH} in flight, {ROUNDS} rounds; at best {best:.2f} s")
     print(f"{'bare loop':<28}{statistics.median(bare):8.2f} s  1.00")
-    print(f"{'judge: Prefect and store':<28}{statistics.median(ours):8.2f} s  {ratio:.2f}")
+    print(f"{'judge: Prefect and store':<28}{statistics.median(ours):8.2f} s  {ratio:.3f}")
 
 
 if __name__ == "__main__":

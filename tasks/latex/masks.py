@@ -90,7 +90,8 @@ def _join(made: list[str], text: str, newline: str) -> None:
     if made and text:
         if _ENDS_IN_LINE.search(made[-1]) and _LEADING_LINE.match(text):
             text = text.lstrip()
-        elif text[0].isalpha() and _ENDS_IN_WORD.search(made[-1]):
+        # A control word ends before é, as TeX and the scan read it: only an ASCII letter would make it another.
+        elif text[0].isascii() and text[0].isalpha() and _ENDS_IN_WORD.search(made[-1]):
             text = " " + text
     made.append(text if newline == "\n" else text.replace("\n", newline))
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.latex.macros import Macros, collect
@@ -35,6 +35,7 @@ def test_tokens_follow_each_other_inside_the_text(text: str) -> None:
 
 
 @given(SOURCES, st.sampled_from(["utf-8", "latin-1"]))
+@example("word word word \\iffalseAÀ", "utf-8")
 @settings(max_examples=400, deadline=None)
 def test_nothing_changes_where_nothing_is_rewritten(text: str, encoding: str) -> None:
     data = ("\\documentclass{article}\\begin{document}" + text).encode(encoding, "replace")

@@ -114,9 +114,8 @@ def judge(
         run_id: the run this belongs to; None for a run of its own.
     """
     sitting: Sitting = sit(suite, set_fields, store_url, run_id)
-    with sitting.store.together():
-        orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, _outcomes(retry))
-        settled = settled_cells(sitting.store, [order for order, _ in orders])
+    orders = shard_orders(sitting.suite, sitting.grid(), sitting.run_id, _outcomes(retry))
+    settled = settled_cells(sitting.store, [order for order, _ in orders])
     engine = sitting.engine()
     BOARD.watch_spending(lambda: _spent(engine))
     BOARD.start("judge", sum(cells for _, cells in orders))

@@ -58,6 +58,7 @@ class Store:
             NotStorable: when a record holds a value no row can hold; then none of these records is stored.
             StoreError: for a full disk, or an earlier failure of the writer.
         """
+        self._refuse_while_held("append")
         if records:
             self._writer.append([(record.table, table_of(type(record)).encode(record)) for record in records])
 
@@ -67,6 +68,7 @@ class Store:
         Raises:
             StoreError: when it could not be; the rows stay in the journal.
         """
+        self._refuse_while_held("flush")
         self._writer.flush()
 
     def query(self, sql: str, params: Sequence[object] = (), *, frames: Frames | None = None) -> pl.DataFrame:
@@ -221,6 +223,8 @@ class Store:
     def together(self) -> Iterator[None]:
         """Several questions of this thread under one lease: opening the file is most of what a small one takes.
 
+        For reading, and for a moment: nobody else, not even our own writer, has the store meanwhile.
+
         Raises:
             StoreError: as ``session``.
         """
@@ -230,6 +234,11 @@ class Store:
                 yield
             finally:
                 self._held.session = before
+
+    def _refuse_while_held(self, what: str) -> None:
+        """The writer may wait for the lease that this thread holds, and this thread would wait for the writer."""
+        if getattr(self._held, "session", None) is not None:
+            raise RuntimeError(f"{what} inside together() could wait for itself: do it before or after")
 
     def _ask(self, sql: str, params: Sequence[object], frames: Frames) -> pa.Table:
         with self.session() as session:

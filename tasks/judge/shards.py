@@ -26,6 +26,7 @@ from tasks.models.engine import Engine
 
 _LOG = logging.getLogger(__name__)
 TEXTS_AHEAD = 200
+"""Not more of them: a shard's first asks share most of their texts, and memory is for all shards."""
 _PREPARING = threading.Lock()
 """Shards prepare one after another: the first asks while the second prepares, and none starves the engine's loop."""
 
@@ -105,7 +106,7 @@ def judge_shard(store: Store, engine: Engine, order: ShardOrder) -> ShardReport:
     configuration = order.configuration
     protocol = configuration.way()
     bench = Bench(store, engine, configuration.manner(order.endpoint), order.run_id, insists=bool(order.retry))
-    with _PREPARING, store.together():
+    with _PREPARING:
         cells = wanted_cells(configuration, order.endpoint, order.versions, order.repeats)
         # Two versions with equal content are one question: asked once, answered for both.
         by_key = {cell.key: cell for cell in cells}
@@ -134,10 +135,11 @@ def _prepared(bench: Bench, protocol: Protocol, cells: list[Cell]) -> tuple[list
     asked = [cell for cell in cells if cell.refused is None]
     bench.first_asks = {cell.key: protocol.first_ask(bench, cell) for cell in asked}
     later = [ask for cell in asked for ask in protocol.foreseen(bench, cell)]
-    bench.look_up([*bench.first_asks.values(), *later])
     # What is asked first is read now, so that it waits for no other shard's look at the store.
     beginning = list(bench.first_asks.values())[: bench.manner.endpoint.max_in_flight]
-    bench.store.get_texts([name for ask in beginning for name in ask.hashes("text")][:TEXTS_AHEAD])
+    with bench.store.together():
+        bench.look_up([*bench.first_asks.values(), *later])
+        bench.store.get_texts([name for ask in beginning for name in ask.hashes("text")][:TEXTS_AHEAD])
     return refused, asked
 
 

@@ -250,9 +250,14 @@ def test_questions_together_see_what_was_appended_between_them(tmp_path):
     with closing(open_store(tmp_path / "together.duckdb")) as store:
         with store.together():
             assert store.missing("steps", ["a", "b"]) == ["a", "b"]
-            store.append(Step(key="a", step="rewrite", outcome="done"))
+            other = threading.Thread(target=store.append, args=(Step(key="a", step="rewrite", outcome="done"),))
+            other.start()
+            other.join()
             assert store.missing("steps", ["a", "b"]) == ["b"]
             with store.together():
                 assert [step.key for step in store.load(Step)] == ["a"]
+            for waits in (lambda: store.append(Step(key="c", step="rewrite", outcome="done")), store.flush):
+                with pytest.raises(RuntimeError, match="could wait for itself"):
+                    waits()
         store.append(Step(key="b", step="rewrite", outcome="done"))
         assert store.missing("steps", ["a", "b"]) == []

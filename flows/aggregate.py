@@ -191,18 +191,14 @@ def _writers(suite: Suite, grid: Grid) -> list[str]:
     return list(dict.fromkeys([*made, *(v.producer for v in grid.versions if v.version.facts.get("imported"))]))
 
 
-def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
-    """Every number of a suite, from what is stored now. Makes no call.
-
-    Args:
-        sitting: the suite and its store.
-        excluded_families: families that were not taken in, with reasons.
-    """
+def results_of(sitting: Sitting) -> Results:
+    """Every number of a suite, from what is stored now. Makes no call."""
     if sitting.suite.benchmark == "judge_bias":
         return bias_results_of(sitting)
     if sitting.suite.benchmark == "sci_style":
         return style_results_of(sitting)
-    suite, store, grid = sitting.suite, sitting.store, sitting.grid()
+    suite, store = sitting.suite, sitting.store
+    grid, excluded_families = sitting.looked_at()
     cells = judged(suite, store, grid).cells
     human = _human(store, grid)
     answered = cells.filter(pl.col("outcome") == "answered")["configuration"].unique().to_list()
@@ -242,7 +238,7 @@ def results_of(sitting: Sitting, excluded_families: list[Exclusion]) -> Results:
 
 def with_companions(sitting: Sitting, own: Results) -> Results:
     """A suite's results with the sections of the suites that run along, and each judge's row over all of them."""
-    others = [results_of(other, other.excluded()) for other in sitting.companions()]
+    others = [results_of(other) for other in sitting.companions()]
     if not others:
         return own
     sections = dict(own.sections)
@@ -353,7 +349,7 @@ def aggregate(
     """
     sitting = sit(suite, set_fields, store_url, run_id)
     BOARD.start("aggregate", 1)
-    results = with_companions(sitting, results_of(sitting, sitting.excluded()))
+    results = with_companions(sitting, results_of(sitting))
     name = sitting.store.blobs.put(results.model_dump_json().encode(), "application/json")
     sitting.store.flush()
     BOARD.advance("aggregate")

@@ -28,7 +28,7 @@ def frames_of(sitting: Sitting) -> dict[str, pl.DataFrame]:
 
     Columns that hold an item's name are the same everywhere: family, condition, producer, configuration.
     """
-    grid = sitting.grid()
+    grid, excluded = sitting.looked_at()
     cells = judged(sitting.suite, sitting.store, grid).cells
     scores = sitting.store.query(
         "SELECT key, dimension, value AS score FROM scores WHERE key IN (SELECT key FROM wanted_keys)",
@@ -39,7 +39,7 @@ def frames_of(sitting: Sitting) -> dict[str, pl.DataFrame]:
         "families": pl.DataFrame([_family_row(family) for family in grid.families], infer_schema_length=None),
         "versions": pl.DataFrame([_version_row(version) for version in grid.versions], infer_schema_length=None),
         "exclusions": pl.DataFrame(
-            [entry.model_dump() for entry in (*sitting.excluded(), *grid.exclusions, *grid.unmade)],
+            [entry.model_dump() for entry in (*excluded, *grid.exclusions, *grid.unmade)],
             schema=dict.fromkeys(("family", "condition", "producer", "reason", "detail"), pl.String),
         ),
         "human_scores": _human_frame(sitting.store, grid),

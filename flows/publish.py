@@ -31,6 +31,18 @@ def stored_results(store: Store, name: str) -> Results:
     return Results.model_validate_json(store.blobs.get(name))
 
 
+def write_all(results: Results, store: Store, folder: Path) -> tuple[Path, list[Path]]:
+    """Writes the page, the versions' pages and all exports; figures are drawn once for all of them.
+
+    Returns:
+        The page, and the files beside it.
+    """
+    versions = write_version_pages(results, store, folder)
+    drawn = drawings(results)
+    page = write_report(results, folder, has_version_pages=versions is not None, drawn=drawn)
+    return page, write_exports(results, folder, drawn)
+
+
 @flow(name="publish", flow_run_name="publish-{results_hash}")
 def publish(results_hash: str, store_url: str | None = None, out: str | None = None) -> str:
     """Write the page and the exports of results that ``aggregate`` made.
@@ -47,10 +59,7 @@ def publish(results_hash: str, store_url: str | None = None, out: str | None = N
     results = stored_results(store, results_hash)
     folder = Path(out) if out else default_out(results.suite)
     BOARD.start("publish", 1)
-    versions = write_version_pages(results, store, folder)
-    drawn = drawings(results)
-    page = write_report(results, folder, has_version_pages=versions is not None, drawn=drawn)
-    write_exports(results, folder, drawn)
+    page, _ = write_all(results, store, folder)
     publish_artifacts(results, page=page.resolve().as_uri())
     BOARD.advance("publish")
     BOARD.end("publish")

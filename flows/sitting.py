@@ -36,14 +36,11 @@ class Sitting:
             return idea_families(self.suite, self.store)
         return families_in(remembered(self.suite, self.store))
 
-    def excluded(self) -> list[Exclusion]:
-        """The suite's sources that were excluded, with their reasons; a wrong pair or idea is an error instead."""
-        if self.suite.benchmark != "robust_review":
-            return []
-        return exclusions_in(remembered(self.suite, self.store))
-
     def looked_at(self) -> tuple[Grid, list[Exclusion]]:
-        """What of the suite is there, and its sources that were excluded, from one look at the sources."""
+        """What of the suite is there, and its excluded sources with their reasons, from one look at the sources.
+
+        A wrong pair or idea is an error, never an exclusion.
+        """
         if self.suite.benchmark != "robust_review":
             return self.grid(), []
         known = remembered(self.suite, self.store)

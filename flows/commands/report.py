@@ -10,10 +10,8 @@ import typer
 from flows.aggregate import results_of, with_companions
 from flows.benchmark import summary
 from flows.commands.console import emit, say
+from flows.publish import write_all
 from flows.sitting import sit
-from flows.version_pages import write_version_pages
-from tasks.report.exports import write_exports
-from tasks.report.page import write_report
 
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A shipped suite's name, or a suite file.")]
 SetFields = Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override a field of the suite.")]
@@ -27,10 +25,8 @@ def report(
 ) -> None:
     """Write the page, metrics.json and the tables of what is stored."""
     sitting = sit(suite, set_fields, store, None)
-    results = with_companions(sitting, results_of(sitting, sitting.excluded()))
-    versions = write_version_pages(results, sitting.store, out)
-    page = write_report(results, out, has_version_pages=versions is not None)
-    files = write_exports(results, out)
+    results = with_companions(sitting, results_of(sitting))
+    page, files = write_all(results, sitting.store, out)
     if as_json:
         emit({"state": results.state, "report": str(page), "files": [str(file) for file in files]})
         return

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
@@ -26,7 +26,7 @@ from flows.progress import BOARD, Spent, StageProgress
 CONSOLE = Console(stderr=True, highlight=False)
 OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
 """Standard output; tables written to a file or a pipe are not cut at the width of a terminal that is not there."""
-BAR_CELLS = 24
+BAR_CELLS = 12
 PLAIN_INTERVAL_S = 10.0
 
 
@@ -100,21 +100,19 @@ def _spent_line(spent: Spent) -> str:
     return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {money(spent.usd)}, {spent.in_flight} in flight"
 
 
-def _table() -> Table:
+def _table() -> Group:
     stages, spent = BOARD.snapshot()
     now = time.monotonic()
     grid = Table.grid(padding=(0, 1))
     for stage in stages:
         grid.add_row(*_row(stage, now))
-    if spent.calls or spent.in_flight:
-        grid.add_row("calls", _spent_line(spent))
-    return grid
+    return Group(grid, _spent_line(spent)) if spent.calls or spent.in_flight else Group(grid)
 
 
 class _Live:
     """A renderable that looks at the board each time it is drawn."""
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
         return _table()
 
 

@@ -26,6 +26,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in corpus]
 
 
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """How the last run ended, for ``.ci/run``: only failed tests of a run that was whole get another chance."""
+    if not hasattr(session.config, "workerinput") and session.config.cache is not None:
+        session.config.cache.set("evenhand/ended", int(exitstatus))
+
+
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
     """Bytes name a test by their argument: an archive's bytes hold the time it was packed, and every worker must agree."""
     return argname if isinstance(val, bytes) else None

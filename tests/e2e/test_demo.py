@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.e2e.test_report_accessibility import ARGS, AXE, RUN
+from tests.e2e.test_report_accessibility import AXE, RUN
 
 PICTURES = Path(os.environ.get("EVENHAND_TEST_ARTIFACTS", "test-artifacts"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    place = shutil.which("chromium")
-    if place is None:
-        pytest.fail("no chromium on the PATH: install the system's package (Debian: chromium)")
-    with sync_playwright() as player:
-        started = player.chromium.launch(executable_path=place, args=ARGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from storage.results import Results
 from tasks.report.page import write_report
 from tests.fixtures.report_results import hostile_results, inferred_results
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
-ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 RUN = """() => axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa',
     'wcag22aa', 'best-practice'] }).then(found => found.violations.map(each => ({
     id: each.id, impact: each.impact, nodes: each.nodes.map(node => node.target.join(' ') + ' | ' + node.failureSummary)
 })))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    place = shutil.which("chromium")
-    if place is None:
-        pytest.fail("no chromium on the PATH: install the system's package (Debian: chromium)")
-    with sync_playwright() as player:
-        started = player.chromium.launch(executable_path=place, args=ARGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

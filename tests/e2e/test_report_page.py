@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tasks.report.page import write_report
 from tests.fixtures.report_results import full_results, hostile_results, make_results
-
-ARGS = [
-    "--no-sandbox",
-    "--headless",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    place = shutil.which("chromium")
-    if place is None:
-        pytest.fail("no chromium on the PATH: install the system's package (Debian: chromium)")
-    with sync_playwright() as player:
-        started = player.chromium.launch(executable_path=place, args=ARGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

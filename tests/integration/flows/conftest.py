@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +83,20 @@ def mock() -> Iterator[MockServer]:
     """A model server without faults."""
     with MockServer(latency_ms=5) as server:
         yield server
+
+
+def kill_at_work(process: subprocess.Popen[bytes], mock: MockServer, requests: int, seconds: float) -> int:
+    """Kill a run after so many more requests, or so many seconds; returns how many calls were in flight."""
+    begin, deadline = mock.stats()["requests"], time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < deadline:
+        if mock.stats()["requests"] >= begin + requests:
+            break
+        time.sleep(0.02)
+    flying = int(mock.stats()["inflight"])
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    return flying
 
 
 def copy_papers(folder: Path, root: Path) -> Path:

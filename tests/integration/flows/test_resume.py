@@ -6,10 +6,8 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +15,7 @@ import pytest
 
 from storage.store import open_store
 from tests.fakes.mock_server import MockServer
+from tests.integration.flows.conftest import kill_at_work
 
 FAULTS = {"429": 0.05, "500": 0.05, "reset": 0.05, "truncated": 0.05, "prose": 0.05}
 IN_FLIGHT = 8
@@ -83,20 +82,6 @@ def _tables(home: Path) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def _kill_at_work(process: subprocess.Popen[bytes], mock: MockServer, requests: int, seconds: float) -> bool:
-    """Kill a run after so many more requests, or so many seconds; says whether calls were in flight."""
-    begin, deadline = mock.stats()["requests"], time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < deadline:
-        if mock.stats()["requests"] >= begin + requests:
-            break
-        time.sleep(0.02)
-    busy = mock.stats()["inflight"] > 0
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    return bool(busy)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_ten_kills_leave_the_tables_of_an_uninterrupted_run(
@@ -113,7 +98,7 @@ def test_ten_kills_leave_the_tables_of_an_uninterrupted_run(
             process = _start(suite, tmp_path / "killed")
             # Three kills fall wherever the run is by then, the others among the calls.
             seconds = moments.uniform(1.0, 12.0) if place < 3 else 120.0
-            killed_in_judging += _kill_at_work(process, mock, moments.randint(1, 14), seconds)
+            killed_in_judging += kill_at_work(process, mock, moments.randint(1, 14), seconds) > 0
         _run(suite, tmp_path / "killed")
         stats = mock.stats()
         assert _run(suite, tmp_path / "killed")["state"] == "complete"

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from storage.records import Judgement
 from storage.store import open_store
 from storage.vocabulary import TRANSIENT, Outcome
 from tests.fakes.mock_server import MockServer
+from tests.integration.flows.conftest import kill_at_work
 
 FAULTS = {
     "429": 0.02, "429-noheader": 0.01, "500": 0.02, "503": 0.01, "hang": 0.001, "slow": 0.005, "reset": 0.02, "truncated": 0.02,
@@ -89,16 +88,9 @@ def test_every_cell_has_a_score_or_a_typed_reason_and_nothing_is_bought_twice(
         home = tmp_path / "home"
         busy = in_flight = 0
         for _ in range(KILLS):
-            process, begin = _start(suite, home), mock.stats()["requests"]
-            enough, deadline = moments.randint(20, 500), time.monotonic() + 120
-            while process.poll() is None and time.monotonic() < deadline and mock.stats()["requests"] < begin + enough:
-                time.sleep(0.02)
-            flying = mock.stats()["inflight"]
+            flying = kill_at_work(_start(suite, home), mock, moments.randint(20, 500), seconds=120)
             busy += flying > 0
             in_flight += flying
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
         ended, seen = _run(suite, home), mock.stats()
         open_cells = {row.key for row in _judgements(home) if row.outcome in TRANSIENT}
         again, after = _run(suite, home), mock.stats()

@@ -100,6 +100,16 @@ def dying(service: BatchService, store: Store, versions: Sequence[VersionRef], u
     service.generation += 1
 
 
+def dying_with_a_batch_under_way(
+    service: BatchService, store: Store, versions: Sequence[VersionRef], number: int
+) -> None:
+    """A process that dies when all four cells are in batches that it has noted and that go on without it."""
+    service.is_done = False
+    dying(service, store, versions,
+          lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number)
+    service.is_done = True
+
+
 def batches_stored(store: Store) -> int:
     return sum(step.step == "batch" for step in store.load(Step, view=False))
 
@@ -107,12 +117,9 @@ def batches_stored(store: Store) -> int:
 def test_the_next_process_finds_the_batch_of_one_that_died(
     store: Store, versions: list[VersionRef], service: BatchService
 ) -> None:
-    service.is_done = False
-    dying(service, store, versions,
-          lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number=6)
+    dying_with_a_batch_under_way(service, store, versions, number=6)
     made = len(service.batches)
     assert store.load(Judgement) == []
-    service.is_done = True
     judge(store, versions, number=7)
     assert [judgement.outcome for judgement in store.load(Judgement)] == ["answered"] * 4
     assert len(service.batches) == made and len(service.items) == 4
@@ -122,13 +129,10 @@ def test_an_answer_that_was_taken_and_not_stored_is_taken_again(
     store: Store, versions: list[VersionRef], service: BatchService
 ) -> None:
     """The process died between noting that an item was delivered and the call."""
-    service.is_done = False
-    dying(service, store, versions,
-          lambda: len(service.items) == 4 and batches_stored(store) == len(service.batches), number=12)
+    dying_with_a_batch_under_way(service, store, versions, number=12)
     for item in service.items:
         store.append(Step(key=f"died-{item}", step="batch_item", outcome="done",
                           output={"base_url": ENDPOINT.identity, "item": item}))
-    service.is_done = True
     assert judge(store, versions, number=13).outcomes == {"answered": 4}
     assert len(service.items) == 4
 

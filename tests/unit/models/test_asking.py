@@ -271,3 +271,15 @@ def test_a_time_out_is_counted_from_sending_only(bench):
     calls = bench.ask(*(bench.question(repeat=i) for i in range(40)))
     assert {call.outcome for call in calls} == {Outcome.answered}
     assert {row.attempt for row in bench.rows()} == {1}
+
+
+def test_an_unusable_answer_is_not_bought_again_for_a_last_attempt_that_failed(bench):
+    """What is returned is what came, so that the next run does not buy as many again."""
+    last = bench.endpoint.attempts - 1
+    sent = bench.script(lambda request, n: answer("no number") if n < last else error(500))
+    (call,) = bench.ask(bench.question(), accept=lambda call: Outcome.unparsable)
+    assert (call.outcome, call.answer, call.attempt) == (Outcome.answered, "no number", last)
+    assert bench.counters.outcomes == {Outcome.unparsable: 1} and len(sent.requests) == last + 1
+    bench.script(lambda request, n: error(500))
+    (call,) = bench.ask(bench.question("other"))
+    assert call.outcome is Outcome.provider_error, "nothing came at all: the next run asks again"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -131,4 +132,5 @@ def test_turns_keep_their_distance_and_their_number(tmp_path):
 def test_a_damaged_state_is_a_fresh_one(tmp_path):
     (tmp_path / "one.json").write_text("{not json")
     with Limiter("one", tmp_path, interval_s=0.0, at_once=1).turn():
-        pass
+        state = json.loads((tmp_path / "one.json").read_text())
+    assert state["next"] <= time.time()

@@ -28,8 +28,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """How the last run ended, for ``.ci/run``: only failed tests of a run that was whole get another chance."""
-    if not hasattr(session.config, "workerinput") and session.config.cache is not None:
-        session.config.cache.set("evenhand/ended", int(exitstatus))
+    config = session.config
+    if hasattr(config, "workerinput") or config.cache is None:
+        return
+    told = config.pluginmanager.get_plugin("terminalreporter")
+    broken = any(isinstance(report, pytest.CollectReport) for report in told.stats.get("error", [])) if told else True
+    config.cache.set("evenhand/ended", int(pytest.ExitCode.INTERRUPTED if broken else exitstatus))
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
